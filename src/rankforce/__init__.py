@@ -1,0 +1,42 @@
+"""Learning to rank: the forces on documents for any ranking metric, at native speed.
+
+>>> import rankforce as rf
+>>> lam, hess = rf.objective("lambdarank-ndcg", k=1).gradients(
+...     [0.04, 0.03, 0.02, 0.01, 0.00], [1, 2, 0, 0, 0])
+>>> lam.round(3).tolist()
+[0.152, 0.124, -0.083, -0.093, -0.1]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankforce.objectives.make import additive, objective, objectives
+    from rankforce.objectives.objective import Objective, Pairs
+    from rankforce.objectives.prepared import Prepared
+
+__all__ = ["Objective", "Pairs", "Prepared", "__version__", "additive", "objective", "objectives"]
+
+# Loaded when first used, so that `import rankforce` is instant.
+_HOMES = {
+    "objective": "rankforce.objectives.make",
+    "objectives": "rankforce.objectives.make",
+    "additive": "rankforce.objectives.make",
+    "Objective": "rankforce.objectives.objective",
+    "Pairs": "rankforce.objectives.objective",
+    "Prepared": "rankforce.objectives.prepared",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("rankforce")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rankforce' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,167 @@
+"""Pairs one by one in float64: forces of scores any distance apart, and the pairs themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankforce.kernels.compile import entry, kernel
+from rankforce.kernels.layout import (
+    FLOAT_ROWS,
+    HESS,
+    INSIDE,
+    INTEGER_COLUMNS,
+    INTEGER_ROWS,
+    LAM,
+    LANES,
+    MASK,
+    RANK,
+    SCORE,
+    SUM_HESS,
+    SUM_LAM,
+    WEIGHT,
+    at,
+    largest_query,
+    make_documents,
+    tile_end,
+)
+from rankforce.kernels.load import load_documents, load_scores, rank_documents
+from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
+from rankforce.kernels.weights import fill_weights
+
+
+@kernel
+def walk_query(
+    n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight
+):
+    """Every row of pairs: push it, or count its pairs and list them as far as `hi` has room.
+
+    Returns the sum of lambda magnitudes, or the number of pairs.
+    """
+    mark_inside(n, members, integers)
+    inside = integers[INSIDE]
+    rank = integers[RANK]
+    found = 0.0
+    for p in range(n):
+        docs[at(MASK, p)] = 0.0
+    for c in range(len(classes) - 1):
+        above = classes[c]
+        below = classes[c + 1]
+        for i in range(above, below):
+            if inside[i] == 0:
+                continue
+            for side in range(2 if members < n else 1):
+                is_hi = side == 0
+                start = below if is_hi else np.int64(0)
+                end = n if is_hi else above
+                while start < end:
+                    stop = tile_end(start, end)
+                    fill_weights(i, is_hi, start, np.uint64(stop - start), docs, rank, tables, rules)
+                    if is_push:
+                        found += push_row_exact(i, is_hi, start, stop, docs, rules, force)
+                    else:
+                        found = list_row(i, is_hi, start, stop, docs, found, hi, lo, weight)
+                    start = stop
+        for i in range(above, below):
+            docs[at(MASK, i)] = 1.0 - inside[i]
+    return found
+
+
+@kernel
+def push_row_exact(i, is_hi, start, end, docs, rules, force):
+    """Forces of row WEIGHT with one exponential for each pair."""
+    sign = 1.0 if is_hi else -1.0
+    own = docs[at(SCORE, i)]
+    score, weights = at(SCORE, start), at(WEIGHT, start)
+    lam, hess = at(LAM, start), at(HESS, start)
+    total = 0.0
+    total_hess = 0.0
+    for j in range(np.uint64(end - start)):
+        x = sign * (own - docs[score + j])
+        z = rules.sigma * x + rules.center
+        # e^-|z| = (e^(-|z|/1024))^1024: a polynomial vectorises where a call would not.
+        t = -min(abs(z), 700.0) / 1024.0
+        y = 1.0 / 3628800.0 * t + 1.0 / 362880.0
+        y = y * t + 1.0 / 40320.0
+        y = y * t + 1.0 / 5040.0
+        y = y * t + 1.0 / 720.0
+        y = y * t + 1.0 / 120.0
+        y = y * t + 1.0 / 24.0
+        y = y * t + 1.0 / 6.0
+        y = y * t + 0.5
+        y = y * t + 1.0
+        y = y * t + 1.0
+        for _ in range(10):
+            y *= y
+        y = y if abs(z) <= 700.0 else 0.0
+        p = (y if z > 0.0 else 1.0) / (1.0 + y)
+        value = docs[weights + j] / (force.near + force.far * abs(x))
+        second = value * y / ((1.0 + y) * (1.0 + y))
+        first = second if rules.is_sigmoid else value * p
+        total += first
+        total_hess += second
+        docs[lam + j] -= sign * first
+        docs[hess + j] += second
+    docs[at(LAM, i)] += sign * total
+    docs[at(HESS, i)] += total_hess
+    return total
+
+
+@kernel
+def list_row(i, is_hi, start, end, docs, found, hi, lo, weight):
+    """Count the weights of a row that are not 0, and list them where there is room."""
+    for j in range(start, end):
+        value = docs[at(WEIGHT, j)]
+        # `not ==`: a NaN of a user's function is listed too, for the caller to refuse.
+        if not value == 0.0:
+            place = np.int64(found)
+            if place < len(hi):
+                hi[place] = i if is_hi else j
+                lo[place] = j if is_hi else i
+                weight[place] = value
+            found += 1.0
+    return found
+
+
+@kernel
+def take_sums(n, floats, docs):
+    """Hand the forces over."""
+    for p in range(n):
+        floats[SUM_LAM, p] = docs[at(LAM, p)]
+        floats[SUM_HESS, p] = docs[at(HESS, p)]
+
+
+@entry
+def list_block(
+    first, last, scores, queries, labels, tables, rules, force, seed, iteration, counts, hi, lo,
+    weight,
+):
+    """Count the pairs of each query and list them, in label order, as far as `hi` has room.
+
+    Returns the first query whose scores are bad, or -1.
+    """
+    size = largest_query(first, last, queries)
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    docs = make_documents(size, np.zeros(1, np.float64))
+    for q in range(first, last):
+        start = queries.pointer[q]
+        n = queries.pointer[q + 1] - start
+        counts[q] = 0
+        low, high = load_scores(scores, queries.row, start, n, floats)
+        if n > 0 and not low <= high:
+            return q
+        classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
+        if len(classes) < 3 or labels.scale[q] == 0.0:
+            continue
+        positive = labels.positive[q]
+        rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
+        load_documents(
+            n, low, high, start, labels.position, labels.u, positive, tables, rules, integers,
+            floats, docs,
+        )
+        key = draw_key(seed, iteration, queries.key[q])
+        members = mark_pair_set(n, classes, positive, labels.strategy[q], key, rules, integers)
+        counts[q] = walk_query(
+            n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight
+        )
+    return -1

@@ -1,0 +1,246 @@
+"""Forces of whole queries: one call works off a block of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankforce.kernels.compile import entry, kernel
+from rankforce.kernels.exact import take_sums, walk_query
+from rankforce.kernels.fours import fill_term, push_four_below, push_four_members, push_one_member
+from rankforce.kernels.layout import (
+    BY_RANK,
+    BY_STEP,
+    BY_USER,
+    FLOAT_ROWS,
+    HESS,
+    INSIDE,
+    INTEGER_COLUMNS,
+    INTEGER_ROWS,
+    LAM,
+    LANES,
+    LIGHTGBM_NORM,
+    MASK,
+    MEMBER,
+    RANK,
+    STD_NORM,
+    SUM_HESS,
+    SUM_LAM,
+    Force,
+    at,
+    largest_query,
+    make_documents,
+    tile_end,
+)
+from rankforce.kernels.load import exponentials, load_documents, load_scores, rank_documents
+from rankforce.kernels.rows import push_band, push_run
+from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
+
+# Score spread (times sigma, plus twice |center|) up to which float32 holds e^score, and the norm's
+# 0.01 + |x|, well enough. Beyond it pairs are done one by one in float64.
+SPREAD = 16.0
+# Rows after which float32 sums move to float64: no sum has more than 4 * FLUSH terms.
+FLUSH = 512
+
+
+@kernel
+def flush(n, floats, docs):
+    """Move the sums so far into float64."""
+    start = np.int64(0)
+    while start < n:
+        stop = tile_end(start, n)
+        lam = at(LAM, start)
+        hess = at(HESS, start)
+        first = np.uint64(start)
+        for p in range(np.uint64(stop - start)):
+            floats[SUM_LAM, first + p] += docs[lam + p]
+            floats[SUM_HESS, first + p] += docs[hess + p]
+            docs[lam + p] = 0.0
+            docs[hess + p] = 0.0
+        start = stop
+
+
+@kernel
+def push_all(n, classes, rank, floats, docs, tables, rules, force):
+    """Every pair with different labels; returns the sum of lambda magnitudes."""
+    total = 0.0
+    rows = 0
+    by_four = rules.kind <= BY_STEP and not rules.is_sigmoid
+    for c in range(len(classes) - 2):
+        i = classes[c]
+        below = classes[c + 1]
+        if by_four:
+            fill_term(i, below, n, docs, rules)
+        while i < below:
+            if by_four:
+                total += push_four_below(i, min(below - i, 4), below, n, docs, rules, force)
+                i += 4
+            else:
+                total += push_run(i, np.bool_(True), below, n, docs, rank, tables, rules, force)
+                i += 1
+            rows += 1
+            if rows % FLUSH == 0:
+                flush(n, floats, docs)
+    return total
+
+
+@kernel
+def push_members(n, members, classes, integers, floats, docs, tables, rules, force):
+    """Pairs with at least one member.
+
+    A member meets, as hi, everything below its label and, as lo, the documents above its label
+    that are no members (row MASK): every pair once.
+    """
+    mark_inside(n, members, integers)
+    inside = integers[INSIDE]
+    rank = integers[RANK]
+    total = 0.0
+    rows = 0
+    for p in range(n + LANES):
+        docs[at(MASK, p)] = 0.0
+    for c in range(len(classes) - 1):
+        above = classes[c]
+        below = classes[c + 1]
+        for i in range(above, below):
+            if inside[i] == 0:
+                continue
+            total += push_run(i, np.bool_(True), below, n, docs, rank, tables, rules, force)
+            total += push_run(i, np.bool_(False), np.int64(0), above, docs, rank, tables, rules, force)
+            rows += 1
+            if rows % FLUSH == 0:
+                flush(n, floats, docs)
+        for i in range(above, below):
+            docs[at(MASK, i)] = 1.0 - inside[i]
+    return total
+
+
+@kernel
+def push_members_by_four(n, members, integers, floats, docs, rules, force):
+    """`push_members` for weights by rank that do not care which document of a pair is hi."""
+    total = 0.0
+    for m in range(members):
+        docs[at(MASK, integers[MEMBER, m])] = 0.5
+    m = 0
+    while m < members:
+        if members - m >= 3:
+            total += push_four_members(m, min(members - m, 4), n, integers, docs, rules, force)
+            m += 4
+        else:
+            total += push_one_member(integers[MEMBER, m], n, docs, rules, force)
+            m += 1
+        if m % FLUSH == 0:
+            flush(n, floats, docs)
+    return total
+
+
+@kernel
+def push_query(n, members, classes, integers, floats, docs, tables, rules, force):
+    """All forces of a loaded query into the sums of `floats`; returns their total magnitude."""
+    total = 0.0
+    rank = integers[RANK]
+    if members == n:
+        total += push_all(n, classes, rank, floats, docs, tables, rules, force)
+    elif members > 0 and rules.is_symmetric and rules.kind == BY_RANK and not rules.is_sigmoid:
+        total += push_members_by_four(n, members, integers, floats, docs, rules, force)
+    elif members > 0:
+        total += push_members(n, members, classes, integers, floats, docs, tables, rules, force)
+    flush(n, floats, docs)
+    if 0 < rules.band < n:
+        total += push_band(n, rank, docs, floats, tables, rules, force)
+    return total
+
+
+@kernel
+def norm_factors(n, total, norm, scale, rules, floats):
+    """What lambdas and hessians are multiplied by."""
+    factor = rules.sigma * scale
+    factor_hess = factor * rules.sigma
+    if norm == LIGHTGBM_NORM:
+        s = 2.0 * factor * total
+        shrink = np.log1p(s) / (s * np.log(2.0)) if s > 0.0 else 0.0
+        return factor * shrink, factor_hess * shrink
+    if norm == STD_NORM:
+        largest = 0.0
+        for p in range(n):
+            largest = max(largest, abs(floats[SUM_LAM, p]))
+        if largest < 1e-300:
+            return 0.0, 0.0
+        square = 0.0
+        for p in range(n):
+            square += (floats[SUM_LAM, p] / largest) ** 2  # the mean is 0
+        factor = 1.0 / (largest * np.sqrt(square / n))
+    return factor, factor_hess
+
+
+@kernel
+def write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess):
+    """Put the query's forces at their rows; a gradient step has hessian 1."""
+    first = np.uint64(start)
+    for i in range(np.uint64(n)):
+        p = np.uint64(position[first + i])
+        r = np.uint64(row[first + i]) if len(row) > 0 else first + i
+        lam[r] = factor * floats[SUM_LAM, p]
+        hess[r] = 1.0 if is_step else factor_hess * floats[SUM_HESS, p]
+
+
+@entry
+def push_block(
+    first, last, scores, queries, labels, tables, exact, fast, norm, seed, iteration, lam, hess
+):
+    """Forces of the queries first..last-1; returns the first query whose scores are bad, or -1.
+
+    `exact` are the objective's rules, `fast` a shortcut to the same forces for scores in range.
+    """
+    size = largest_query(first, last, queries)
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    docs = make_documents(size, np.zeros(1, np.float32))
+    wide_docs = np.zeros(0, np.float64)
+    no_pairs = np.empty(0, np.int64)
+    no_weights = np.empty(0, np.float64)
+    pointer, row, query_key = queries
+    position, u, scales, class_pointer, class_start, positives, strategies = labels
+    for q in range(first, last):
+        start = pointer[q]
+        n = pointer[q + 1] - start
+        low, high = load_scores(scores, row, start, n, floats)
+        if n > 0 and not low <= high:
+            return q
+        classes = class_start[class_pointer[q] : class_pointer[q + 1]]
+        if len(classes) < 3 or scales[q] == 0.0:
+            for p in range(n):
+                floats[SUM_LAM, p] = 0.0
+                floats[SUM_HESS, p] = 0.0
+            write_out(n, start, position, row, floats, 0.0, 0.0, np.bool_(False), lam, hess)
+            continue
+        spread = max(high - low, exact.sigma * (high - low) + 2.0 * abs(exact.center))
+        is_wide = spread > SPREAD or exact.kind == BY_USER
+        is_apart = norm == LIGHTGBM_NORM and high > low
+        near = 0.01 if is_apart else 1.0
+        force = Force(near, 1.0 if is_apart else 0.0, np.exp(exact.center))
+        rules = exact if is_wide else fast
+        positive = positives[q]
+        rank_documents(n, low, high, start, position, rules.flat, integers, floats)
+        key = draw_key(seed, iteration, query_key[q])
+        members = mark_pair_set(n, classes, positive, strategies[q], key, rules, integers)
+        if is_wide:
+            if len(wide_docs) == 0:
+                wide_docs = make_documents(size, np.zeros(1, np.float64))
+            load_documents(
+                n, low, high, start, position, u, positive, tables, rules, integers, floats,
+                wide_docs,
+            )
+            total = walk_query(
+                n, members, classes, integers, wide_docs, tables, rules, force, True, no_pairs,
+                no_pairs, no_weights,
+            )
+            take_sums(n, floats, wide_docs)
+        else:
+            load_documents(
+                n, low, high, start, position, u, positive, tables, rules, integers, floats, docs
+            )
+            exponentials(n, rules.sigma, docs)
+            total = push_query(n, members, classes, integers, floats, docs, tables, rules, force)
+        factor, factor_hess = norm_factors(n, total, norm, scales[q], rules, floats)
+        is_step = (norm == STD_NORM or rules.is_sigmoid) and factor > 0.0 and total > 0.0
+        write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess)
+    return -1

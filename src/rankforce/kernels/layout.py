@@ -1,0 +1,158 @@
+"""The arrays that kernels share: what they hold and in which order.
+
+A query's documents stand in label order (highest label first) in tiles of TILE documents. A tile
+holds one row of WIDTH numbers for each quantity below, all in one flat array. Because WIDTH is a
+constant, the compiler sees that rows never overlap and vectorises loops over many of them without
+checks at run time; and one array keeps compiled signatures, and compile times, small.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.kernels.compile import inlined, kernel
+
+# Runs of documents are padded to a multiple of LANES, so that no loop has a scalar tail.
+LANES = 16
+# Documents of a tile: also as many terms as a sum in float32 holds well.
+TILE_BITS = 11
+TILE = 1 << TILE_BITS
+WIDTH = TILE + LANES
+
+(
+    SCORE,  # centred on the middle of the query's range
+    E,  # exp(sigma * score); 0 in the padding, which makes its forces 0
+    U,  # label term
+    G,  # value of the rank
+    EXTRA,  # value that a row of pairs adds to those of the ranks
+    MASK,  # 1 for the hi documents that a row of a lo document may count
+    ZERO,  # always 0
+    ONE,  # always 1
+    WEIGHT,  # of a row of pairs
+    LAM,
+    HESS,
+    TERM,  # scratch of `push_four`
+    RANK_VALUE,  # the rank itself
+    SIDE,  # first of the six rows of `swaps`
+) = range(14)
+DOCUMENT_ROWS = SIDE + 6
+
+# Scratch of a block: whole numbers ...
+ORDER, OTHER, INSIDE, MEMBER, LABEL_CLASS, NEED, LEFT, RANK = range(8)
+INTEGER_ROWS = 8
+INTEGER_COLUMNS = 256  # at least: the radix sort counts in NEED and LEFT
+# ... and float64 numbers.
+GIVEN, GAIN, SUM_LAM, SUM_HESS, SIDES = range(5)
+FLOAT_ROWS = SIDES + 6
+
+# How a pair's weight is made.
+BY_RANK, BY_STEP, BY_DISTANCE, BY_SWAP, BY_USER = range(5)
+# Which pairs there are.
+NO_PAIRS, ALL_PAIRS, TRUNCATED, EXTENDED = range(4)
+NO_NORM, LIGHTGBM_NORM, STD_NORM = range(3)
+
+Array = NDArray[Any]
+
+
+class Queries(NamedTuple):
+    """Where the documents of each query are."""
+
+    pointer: Array  # query q has the places pointer[q]..pointer[q+1]-1
+    row: Array  # row of each place; empty when places are rows
+    key: Array  # of the random draws
+
+
+class LabelOrder(NamedTuple):
+    """Everything that labels alone decide, documents of a query by descending label."""
+
+    position: Array  # of each place, within its query
+    u: Array  # label term, by label order, scaled to at most 1 in each query
+    scale: Array  # of the weights of each query; 0 when it has no pair
+    class_pointer: Array  # query q has the classes class_pointer[q]..class_pointer[q+1]-1
+    class_start: Array  # first document of each class, and n behind the last
+    positive: Array  # number of documents with a positive label
+    strategy: Array  # of Lambda-eX
+
+
+# Rows of an objective's tables.
+POSITION, DISTANCE, CORRECTION = range(3)
+
+
+class Rules(NamedTuple):
+    """The objective as numbers (see `objectives.description`). No arrays: passing a tuple of them
+    to a kernel counts references, 10 ns each."""
+
+    has_correction: bool
+    step: float  # value of every rank distance from `step_start` on, for BY_STEP
+    step_start: float
+    constant: float  # part of the weight that no rank decides
+    is_symmetric: bool  # the weight is the same whichever document of the pair is hi
+    lo_label: int  # row with the label term of lo: U, or ZERO if it does not count
+    lo_rank: int  # row with the value of lo's rank: G, or ZERO if it does not count
+    kind: int  # BY_RANK, BY_STEP, BY_DISTANCE, BY_SWAP or BY_USER
+    pair_set: int
+    cutoff: int  # of the pair set
+    flat: int  # ranks from here on all have one value; 0 if no rank matters
+    band: int  # a rank distance whose pairs are done by themselves; 0 if there is none
+    swaps: int  # metric of `swaps`
+    swaps_cutoff: int
+    user_row: int  # address of the compiled row of a user's pair weight
+    sigma: float
+    center: float
+    is_sigmoid: bool
+
+
+class Force(NamedTuple):
+    """Norm and cost of one query, in numbers that loops need no branch for."""
+
+    near: float  # the weight is divided by near + far * |x|
+    far: float
+    shift: float  # exp(center) of the sigmoid cost
+
+
+@kernel
+def largest_query(first, last, queries):
+    """Size of the largest of the queries first..last-1, at least 1."""
+    size = 1
+    for q in range(first, last):
+        size = max(size, queries.pointer[q + 1] - queries.pointer[q])
+    return size
+
+
+@inlined
+def padded(count):
+    """`count` rounded up to a multiple of LANES, as the unsigned end of a loop."""
+    return np.uint64(((count + LANES - 1) >> 4) << 4)
+
+
+@inlined
+def at(row, i):
+    """Where the number of document `i` in `row` is.
+
+    Unsigned: a signed index could count from the end, and checking that stops vectorisation.
+    Views of parts would be easier to read, but each counts references: 100 ns for a row of pairs.
+    """
+    tile = np.uint64(i >> TILE_BITS) * np.uint64(DOCUMENT_ROWS)
+    return (tile + np.uint64(row)) * np.uint64(WIDTH) + np.uint64(i & (TILE - 1))
+
+
+@inlined
+def tile_end(start, end):
+    """Where the tile of document `start` ends, at most `end`."""
+    return min(end, (start | (TILE - 1)) + 1)
+
+
+@kernel
+def make_documents(size, zero):
+    """Tiles for up to `size` documents, in the float type of `zero`."""
+    docs = np.zeros(((size - 1) // TILE + 1) * DOCUMENT_ROWS * WIDTH, zero.dtype)
+    start = np.int64(0)
+    while start < size:
+        one = at(ONE, start)
+        for j in range(np.uint64(WIDTH)):
+            docs[one + j] = 1.0
+        start += TILE
+    return docs

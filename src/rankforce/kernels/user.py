@@ -1,0 +1,69 @@
+"""A user's pair weight, compiled into a row of pairs.
+
+The row is a C function; kernels get its address and call it once per row. So the user's function
+is inlined into a loop over pairs, while the kernels around it stay as they are on disk.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from rankforce.kernels.compile import kernel
+
+_ROW = types.void(
+    types.float64,  # label of the fixed document
+    types.int64,  # its 0-based rank
+    types.boolean,  # whether it is hi
+    types.int64,  # number of other documents
+    types.CPointer(types.float64),  # their labels
+    types.CPointer(types.int32),  # their ranks
+    types.CPointer(types.float64),  # weights to write
+)
+
+
+@functools.lru_cache(maxsize=64)  # also keeps the machine code alive
+def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
+    """Compile `weight(y_hi, y_lo, rank_hi, rank_lo)`, ranks 1-based; `.address` is the row's.
+
+    A weight below 0 becomes NaN, which the caller of the kernels reports.
+    """
+    compiled = kernel(weight)
+
+    def row(y, rank, is_hi, count, ys, ranks, out):  # type: ignore[no-untyped-def]
+        for j in range(count):
+            if is_hi:
+                value = float(compiled(y, ys[j], rank + 1, ranks[j] + 1))
+            else:
+                value = float(compiled(ys[j], y, ranks[j] + 1, rank + 1))
+            out[j] = value if value >= 0.0 else np.nan
+
+    return numba.cfunc(_ROW, error_model="numpy")(row)
+
+
+@intrinsic
+def call_row(typing_context, address, y, rank, is_hi, count, ys, ranks, out):  # type: ignore[no-untyped-def]
+    """Call the row at `address`; the last three arguments are addresses of arrays."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        word = ir.IntType(64)
+        number = ir.DoubleType()
+        pointer = ir.IntType(8).as_pointer()
+        function = ir.FunctionType(
+            ir.VoidType(), [number, word, ir.IntType(8), word, pointer, pointer, pointer]
+        )
+        target = builder.inttoptr(args[0], function.as_pointer())
+        flag = builder.zext(args[3], ir.IntType(8))
+        arrays = [builder.inttoptr(arg, pointer) for arg in args[5:]]
+        builder.call(target, [args[1], args[2], flag, args[4], *arrays])
+        return context.get_dummy_value()
+
+    numbers = [types.int64, types.float64, types.int64, types.boolean, types.int64]
+    return types.void(*numbers, types.int64, types.int64, types.int64), generate

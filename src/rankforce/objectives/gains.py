@@ -1,0 +1,97 @@
+"""Gains: what a label is worth. `2^y-1`, `y`, `binary`, a table, or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.objectives.tables import Floats
+
+GainLike = str | Mapping[float, float] | Sequence[float] | Callable[[float], float]
+
+_NAMES = {
+    "2^y-1": "2^y-1",
+    "2**y-1": "2^y-1",
+    "exp2": "2^y-1",
+    "exponential": "2^y-1",
+    "y": "y",
+    "label": "y",
+    "linear": "y",
+    "identity": "y",
+    "binary": "binary",
+    "b": "binary",
+}
+
+
+def check_gain(gain: Any) -> GainLike:
+    """Return the gain with its canonical name, or say what is wrong with it."""
+    if isinstance(gain, str):
+        name = _NAMES.get(gain.lower().replace(" ", ""))
+        if name is None:
+            raise ValueError(
+                f"unknown gain {gain!r}: choose '2^y-1', 'y', 'binary', "
+                "a table (list or dict), or a function of a label"
+            )
+        return name
+    if isinstance(gain, np.ndarray):
+        return tuple(float(value) for value in gain)
+    if isinstance(gain, Mapping) or callable(gain):
+        return gain
+    if isinstance(gain, Sequence):
+        return tuple(float(value) for value in gain)
+    raise ValueError(f"gain is {gain!r}: choose '2^y-1', 'y', 'binary', a table, or a function")
+
+
+def gain_values(gain: GainLike, labels: Floats) -> Floats:
+    """Gain of each of the distinct `labels`, given in ascending order.
+
+    >>> gain_values("2^y-1", np.array([0.0, 1.0, 2.0]))
+    array([0., 1., 3.])
+    """
+    if gain == "binary":
+        return (labels > 0).astype(np.float64)
+    if gain == "label difference":  # only differences count, so any sign will do
+        return labels
+    if isinstance(gain, str):
+        if labels.size and labels[0] < 0:
+            raise ValueError(f"label {labels[0]:g} is negative: gain {gain!r} needs labels >= 0")
+        if gain == "y":
+            return labels
+        with np.errstate(over="ignore"):
+            values = np.exp2(labels) - 1.0
+    else:
+        values = np.array([_one(gain, float(label)) for label in labels], dtype=np.float64)
+    _check_values(values, labels)
+    return values
+
+
+def _one(gain: Any, label: float) -> float:
+    if callable(gain):
+        return float(gain(label))
+    if isinstance(gain, Mapping):
+        if label in gain:
+            return float(gain[label])
+        raise ValueError(f"label {label:g} is not in the gain table {sorted(gain)}")
+    if label != int(label) or not 0 <= label < len(gain):
+        raise ValueError(
+            f"label {label:g} is not in the gain table: it has labels 0 to {len(gain) - 1}"
+        )
+    return float(gain[int(label)])
+
+
+def _check_values(values: Floats, labels: Floats) -> None:
+    bad: NDArray[np.intp] = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(
+            f"gain of label {labels[bad[0]]:g} is {values[bad[0]]}: gains must be finite"
+        )
+    if values.size and values.min() < 0:
+        where = int(values.argmin())
+        raise ValueError(f"gain of label {labels[where]:g} is {values[where]:g}, which is negative")
+    falls = np.flatnonzero(np.diff(values) < 0)
+    if falls.size:
+        low, high = labels[falls[0]], labels[falls[0] + 1]
+        raise ValueError(f"the gain of label {high:g} is below that of {low:g}: gains must not fall")

@@ -1,0 +1,213 @@
+"""Makes objectives: by name, from a metric's two functions, or from a pair weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankforce.objectives.description import Cost, Description, PairSet
+from rankforce.objectives.entry import Entry, Parameters
+from rankforce.objectives.gains import GainLike, check_gain
+from rankforce.objectives.objective import Objective
+from rankforce.objectives.registry import ENTRIES, parse_name
+from rankforce.objectives.tables import Floats
+
+PairWeight = Callable[[float, float, int, int], float]
+
+
+def objective(
+    name: str | PairWeight,
+    *,
+    k: int | None = None,
+    tau: float | None = None,
+    mu: float | None = None,
+    gain: GainLike | None = None,
+    sigma: float = 1.0,
+    delta_offset: int | None = None,
+    seed: int = 0,
+    cost: str = "logistic",
+    center: float = 0.0,
+    p: float | None = None,
+    max_label: float | None = None,
+) -> Objective:
+    """Make the objective called `name` (any case; spaces, `-` and `_` do not count).
+
+    `k` is the cutoff of the metric one cares about, `tau` the truncation level of the pairs
+    (default `k`; without either there is none), `mu` the weight of the second part of a hybrid,
+    `gain` the worth of a label ("2^y-1", "y", "binary", a table or a function), `sigma` the
+    steepness of the cost, `delta_offset=1` the rank distances of the published LightGBM forks,
+    `seed` that of random strategies, `p` the persistence of RBP, `max_label` the top grade of ERR.
+    `cost` is "logistic" or "sigmoid" (around `center`).
+
+    In place of a name, a plain function `weight(y_hi, y_lo, rank_hi, rank_lo)` (ranks from 1) is
+    compiled into the loops over pairs.
+
+    >>> import rankforce as rf
+    >>> rf.objective("LambdaGap X+", k=5)
+    rf.objective('LambdaGap-X+', k=5)
+    >>> nearby = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: 1 / abs(rank_hi - rank_lo))
+    >>> nearby.pairs([3, 2, 1], [0, 0, 1]).weight.tolist()
+    [0.5, 1.0]
+    """
+    given = {"k": k, "tau": tau, "mu": mu, "gain": gain, "delta_offset": delta_offset}
+    given |= {"p": p, "max_label": max_label}
+    kept: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    entry, named = _find(name)
+    for key, value in named.items():
+        if kept.get(key, value) != value:
+            raise ValueError(f"{name!r} says {key}={value}, but {key}={kept[key]!r} was given")
+        kept[key] = value
+    _check_known(entry, kept)
+    params = Parameters(**_check_values(kept))
+    if entry.needs_k and params.k is None:
+        raise ValueError(f"objective {entry.name!r} needs k, the cutoff that one cares about")
+    how = _check_cost(cost, sigma, center)
+    arguments = {"name": name if callable(name) else entry.name} | kept
+    defaults = {"sigma": 1.0, "seed": 0, "cost": "logistic", "center": 0.0}
+    used = {"sigma": sigma, "seed": _check_whole("seed", seed), "cost": cost, "center": center}
+    arguments |= {key: value for key, value in used.items() if value != defaults[key]}
+    about = {"formula": entry.formula, "source": entry.source, "cost": entry.cost}
+    return Objective(
+        entry.name,
+        entry.build(params),
+        how,
+        seed=int(seed),
+        recipe=(objective, arguments),
+        about=about,
+    )
+
+
+def additive(
+    gain: GainLike,
+    value: Callable[[int], float],
+    *,
+    name: str = "a user's metric",
+    cutoff: int | None = None,
+    normalised: bool = False,
+    sigma: float = 1.0,
+) -> Objective:
+    """LambdaRank for a metric of one's own: the sum of gain(label) * value(rank), ranks from 1.
+
+    `cutoff` says that ranks beyond it all have one value: only pairs with a document above it are
+    looked at. `normalised` divides by the metric of the ideal ranking.
+
+    >>> import rankforce as rf
+    >>> top2 = rf.additive(lambda y: float(y > 1), lambda rank: 1.0 if rank <= 2 else 0.0)
+    >>> top2.pairs([3, 2, 1], [0, 1, 2]).weight.tolist()
+    [1.0, 1.0]
+    """
+    limit = math.inf if cutoff is None else float(_check_whole("cutoff", cutoff, least=1))
+
+    def values(ranks: Floats) -> Floats:
+        table = np.array([float(value(int(rank))) for rank in ranks.ravel()]).reshape(ranks.shape)
+        if not np.isfinite(table).all():
+            where = int(ranks.ravel()[np.flatnonzero(~np.isfinite(table.ravel()))[0]])
+            raise ValueError(f"the value of rank {where} is not finite")
+        return table
+
+    checked = check_gain(gain)
+    description = Description(
+        gain=checked,
+        position=values,
+        flat_beyond=limit,
+        ideal="values" if normalised else "none",
+        pair_set=PairSet(limit),
+    )
+    arguments: dict[str, Any] = {"gain": gain, "value": value, "name": name, "cutoff": cutoff}
+    arguments |= {"normalised": normalised, "sigma": sigma}
+    about = {
+        "formula": "(gain_hi - gain_lo) * |value(rank_hi) - value(rank_lo)|",
+        "source": "the user",
+        "cost": "O(n^2)" if cutoff is None else "O(cutoff n)",
+    }
+    return Objective(
+        name,
+        description,
+        _check_cost("logistic", sigma, 0.0),
+        seed=0,
+        recipe=(additive, arguments),
+        about=about,
+    )
+
+
+def objectives() -> list[Entry]:
+    """Every objective that has a name: name, formula in one line, source, cost.
+
+    >>> import rankforce as rf
+    >>> rf.objectives()[0].name
+    'LambdaRank-P@k'
+    """
+    return list(ENTRIES)
+
+
+def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
+    if callable(name):
+        title = f"weight {getattr(name, '__name__', 'function')}"
+
+        def build(params: Parameters) -> Description:
+            return Description(
+                gain="label difference", user=name, pair_set=PairSet(params.truncation)
+            )
+
+        entry = Entry(title, build, "the user's function", "the user", "O(n^2)", frozenset({"tau"}))
+        return entry, {}
+    parsed = parse_name(name)
+    named = {"k": parsed.k, "p": parsed.p}
+    return parsed.entry, {key: value for key, value in named.items() if value is not None}
+
+
+def _check_known(entry: Entry, kept: dict[str, Any]) -> None:
+    known = ["k", *sorted(entry.uses), "sigma", "seed", "cost", "center"]
+    for key in kept:
+        if key not in known:
+            raise ValueError(
+                f"objective {entry.name!r} has no parameter {key!r}: it has {', '.join(known)}"
+            )
+
+
+def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
+    checked = dict(kept)
+    for key in ("k", "tau"):
+        if key in checked and not (key == "tau" and checked[key] == math.inf):
+            checked[key] = _check_whole(key, checked[key], least=1)
+    if "delta_offset" in checked and checked["delta_offset"] not in (0, 1):
+        raise ValueError(f"delta_offset is {checked['delta_offset']!r}: it must be 0 or 1")
+    if "mu" in checked:
+        checked["mu"] = _check_number("mu", checked["mu"], least=0.0)
+    if "p" in checked and not 0.0 < _check_number("p", checked["p"], least=0.0) < 1.0:
+        raise ValueError(f"p is {checked['p']!r}: it must lie between 0 and 1")
+    if "max_label" in checked:
+        checked["max_label"] = _check_number("max_label", checked["max_label"], least=0.0)
+    if "gain" in checked:
+        checked["gain"] = check_gain(checked["gain"])
+    return checked
+
+
+def _check_cost(cost: str, sigma: float, center: float) -> Cost:
+    if cost not in ("logistic", "sigmoid"):
+        raise ValueError(f"unknown cost {cost!r}: choose 'logistic' or 'sigmoid'")
+    if _check_number("sigma", sigma, least=0.0) == 0.0:
+        raise ValueError("sigma is 0: it must be above 0")
+    _check_number("center", center, least=-math.inf)
+    if center != 0.0 and cost == "logistic":
+        raise ValueError(f"center is {center!r}, but only cost='sigmoid' has a center")
+    return Cost(cost, float(sigma), float(center))
+
+
+def _check_whole(key: str, value: Any, least: int | None = None) -> int:
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or (least is not None and value < least):
+        rest = "" if least is None else f" from {least} up"
+        raise ValueError(f"{key} is {value!r}: it must be a whole number{rest}")
+    return int(value)
+
+
+def _check_number(key: str, value: Any, least: float) -> float:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < least:
+        rest = "" if least == -math.inf else f" from {least:g} up"
+        raise ValueError(f"{key} is {value!r}: it must be a finite number{rest}")
+    return float(value)

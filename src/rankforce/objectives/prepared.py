@@ -1,0 +1,190 @@
+"""An objective bound to labels: the hot path of training."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce.kernels import exact, forces, layout
+from rankforce.objectives.objective import Objective, Pairs
+from rankforce.objectives.prepare import check_labels, label_order, make_rules
+from rankforce.objectives.tables import Floats
+from rankforce.queries import index_queries
+from rankforce.threads import check_threads, run_blocks
+
+NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
+_NO_INTEGERS = np.empty(0, np.int64)
+_NO_FLOATS = np.empty(0)
+
+
+class Prepared:
+    """Everything that labels alone decide, done once; `gradients` takes scores only."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        labels: ArrayLike,
+        *,
+        group: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> None:
+        values = check_labels(labels)
+        self.objective = objective
+        self.rows = len(values)
+        self.index = index_queries(self.rows, group=group, qid=qid)
+        self.sizes = self.index.sizes
+        what = objective.description
+        ruled = make_rules(what, int(self.sizes.max(initial=1)), objective.cost)
+        by_label = label_order(values, self.index, what)
+        self._labels = by_label._replace(scale=by_label.scale * ruled.scale)
+        self._queries = layout.Queries(*self.index)
+        self._rules = ruled
+        # Sorting and loading cost about 40 pairs' worth per document.
+        reach = np.minimum(what.pair_set.cutoff * (2 if what.pair_set.extended else 1), self.sizes)
+        self._cost = self.sizes * (40.0 + reach)
+
+    def gradients(
+        self,
+        scores: ArrayLike,
+        *,
+        norm: str = "none",
+        iteration: int = 0,
+        threads: int = 1,
+        out: tuple[Floats, Floats] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Forces and hessians at `scores`, one per row; `out` takes two arrays to write into.
+
+        >>> import numpy as np
+        >>> import rankforce as rf
+        >>> ready = rf.objective("lambdarank-ndcg", k=3).prepare([2, 0, 1])
+        >>> out = np.empty(3), np.empty(3)
+        >>> ready.gradients([0.1, 0.3, 0.2], norm="lightgbm", out=out)[0] is out[0]
+        True
+        """
+        values = self._check_scores(scores)
+        lam, hess = self._check_out(out)
+        code = NORMS.get(norm)
+        if code is None:
+            raise ValueError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
+        draw = self._draw(iteration)
+
+        def push(first: int, last: int) -> int:
+            return int(
+                forces.push_block(
+                    first,
+                    last,
+                    values,
+                    self._queries,
+                    self._labels,
+                    self._rules.tables,
+                    self._rules.exact,
+                    self._rules.fast,
+                    code,
+                    *draw,
+                    lam,
+                    hess,
+                )
+            )
+
+        self._refuse(run_blocks(push, self._cost, check_threads(threads)), values)
+        if self.objective.description.user is not None and not np.isfinite(lam).all():
+            raise ValueError(self._bad_weight(values, iteration))
+        return lam, hess
+
+    def effective_pairs(
+        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
+    ) -> NDArray[np.int64]:
+        """Number of pairs whose weight is not 0, for each query."""
+        values = self._check_scores(scores)
+        counts = np.zeros(len(self.sizes), np.int64)
+
+        def count(first: int, last: int) -> int:
+            return self._list(first, last, values, iteration, counts, _NO_INTEGERS, _NO_FLOATS)[0]
+
+        self._refuse(run_blocks(count, self._cost, check_threads(threads)), values)
+        return counts
+
+    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
+        """The pairs of one query that have a weight; `hi` and `lo` are rows."""
+        values = self._check_scores(scores)
+        if not 0 <= query < max(len(self.sizes), 1):
+            raise ValueError(f"query is {query}: there are {len(self.sizes)} queries")
+        if not len(self.sizes):
+            return Pairs(_NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
+        counts = np.zeros(len(self.sizes), np.int64)
+        one = (query, query + 1, values, iteration, counts)
+        self._refuse([self._list(*one, _NO_INTEGERS, _NO_FLOATS)[0]], values)
+        weight = np.empty(counts[query])
+        _, hi, lo = self._list(*one, np.empty(counts[query], np.int64), weight)
+        start, end = self.index.pointer[query], self.index.pointer[query + 1]
+        row = np.empty(end - start, np.int64)
+        places = np.arange(start, end)
+        row[self._labels.position[start:end]] = self.index.row[places] if len(self.index.row) else places
+        return Pairs(row[hi], row[lo], weight * self._labels.scale[query])
+
+    def _list(
+        self,
+        first: int,
+        last: int,
+        values: Floats,
+        iteration: int,
+        counts: NDArray[np.int64],
+        room: NDArray[np.int64],
+        weight: Floats,
+    ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        hi, lo = room, room.copy()
+        bad = exact.list_block(
+            first,
+            last,
+            values,
+            self._queries,
+            self._labels,
+            self._rules.tables,
+            self._rules.exact,
+            layout.Force(1.0, 0.0, 1.0),
+            *self._draw(iteration),
+            counts,
+            hi,
+            lo,
+            weight,
+        )
+        return int(bad), hi, lo
+
+    def _draw(self, iteration: int) -> tuple[np.uint64, np.uint64]:
+        if isinstance(iteration, bool) or not isinstance(iteration, (int, np.integer)):
+            raise ValueError(f"iteration is {iteration!r}: it must be a whole number")
+        mask = 2**64 - 1
+        return np.uint64(self.objective.seed & mask), np.uint64(int(iteration) & mask)
+
+    def _check_scores(self, scores: ArrayLike) -> Floats:
+        values = np.ascontiguousarray(scores, dtype=np.float64)
+        if values.shape != (self.rows,):
+            raise ValueError(f"scores have shape {values.shape}, but there are {self.rows} labels")
+        return values
+
+    def _check_out(self, out: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+        if out is None:
+            return np.empty(self.rows), np.empty(self.rows)
+        for array in out:
+            is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
+            if not is_float or array.shape != (self.rows,) or not array.flags.c_contiguous:
+                raise ValueError(f"out must be two float64 arrays of {self.rows} numbers")
+        return out
+
+    def _refuse(self, bad: list[int], values: Floats) -> None:
+        """Kernels answer with the query whose scores are not finite, or -1."""
+        if max(bad) < 0:
+            return
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"score of row {row} is {values[row]}: scores must be finite")
+
+    def _bad_weight(self, values: Floats, iteration: int) -> str:
+        for query in range(len(self.sizes)):
+            hi, lo, weight = self.pairs(values, query=query, iteration=iteration)
+            bad = np.flatnonzero(~np.isfinite(weight))
+            if bad.size:
+                return (
+                    f"the pair weight of rows {hi[bad[0]]} (hi) and {lo[bad[0]]} (lo) is negative "
+                    "or not finite: weights are numbers from 0 up"
+                )
+        return "the pair weights are so large that their sum is not finite"

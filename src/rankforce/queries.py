@@ -1,0 +1,85 @@
+"""Which rows belong to which query: `group` sizes or `qid` values, sorted or not."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class QueryIndex(NamedTuple):
+    """Rows grouped by query; inside a query rows keep the caller's order."""
+
+    pointer: NDArray[np.int64]  # query q has the places pointer[q]..pointer[q+1]-1
+    row: NDArray[np.int64]  # row of each place; empty when places are rows already
+    key: NDArray[np.uint64]  # identity of each query, for random draws
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of documents of each query."""
+        return np.diff(self.pointer)
+
+    def places(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Bring one value per row into the order of places."""
+        return values[self.row] if len(self.row) else values
+
+
+def index_queries(
+    rows: int, *, group: ArrayLike | None = None, qid: Sequence[Any] | ArrayLike | None = None
+) -> QueryIndex:
+    """Index `rows` rows by query sizes or by query ids; neither means one query.
+
+    >>> index_queries(5, group=[2, 3]).pointer
+    array([0, 2, 5])
+    >>> index_queries(4, qid=["b", "a", "b", "a"]).row
+    array([0, 2, 1, 3])
+    """
+    if group is not None and qid is not None:
+        raise ValueError("give group= (sizes) or qid= (one id per row), not both")
+    if qid is not None:
+        return _index_ids(rows, np.asarray(qid))
+    return _index_sizes(rows, np.asarray([rows] if group is None else group))
+
+
+def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
+        raise ValueError(f"group must be a list of query sizes, got shape {sizes.shape}")
+    whole = sizes.astype(np.int64)
+    bad = np.flatnonzero((whole != sizes) | (whole < 0))
+    if bad.size:
+        where = int(bad[0])
+        raise ValueError(f"group[{where}] is {sizes[where]}: sizes are whole numbers from 0 up")
+    if whole.sum() != rows:
+        raise ValueError(f"group sizes add up to {whole.sum()}, but there are {rows} rows")
+    pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(whole)])
+    return QueryIndex(pointer, np.empty(0, np.int64), np.arange(len(whole), dtype=np.uint64))
+
+
+def _index_ids(rows: int, ids: NDArray[Any]) -> QueryIndex:
+    if ids.shape != (rows,):
+        raise ValueError(f"qid must hold one id for each of the {rows} rows, got shape {ids.shape}")
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        where = int(np.flatnonzero(~np.isfinite(ids))[0])
+        raise ValueError(f"qid of row {where} is {ids[where]}: every row needs a query id")
+    if rows == 0:
+        return _index_sizes(0, np.empty(0, np.int64))
+    unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
+    # Queries in order of first appearance: rows that are grouped already stay where they are.
+    rank = np.empty(len(unique), np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(unique))
+    query = rank[number.reshape(-1)]
+    row = np.argsort(query, kind="stable")
+    pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(query))])
+    key = np.empty(len(unique), np.uint64)
+    key[rank] = _keys(unique)
+    is_grouped = bool(np.all(query[1:] >= query[:-1]))
+    return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
+
+
+def _keys(ids: NDArray[Any]) -> NDArray[np.uint64]:
+    if ids.dtype.kind in "iub":
+        return ids.astype(np.int64).view(np.uint64)
+    return np.array([zlib.crc32(str(i).encode()) for i in ids], dtype=np.uint64)

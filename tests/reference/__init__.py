@@ -1,0 +1,29 @@
+"""The oracle: slow and obvious versions of what the package computes. Imports nothing of it."""
+
+from .extended import STRATEGIES, deficits, extended_set, splitmix64, uniform
+from .forces import COSTS, NORMS, forces
+from .metrics import BINARY_METRICS, METRICS, metric
+from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
+from .weights import NAMES, weights
+
+__all__ = [
+    "BINARY_METRICS",
+    "COSTS",
+    "METRICS",
+    "NAMES",
+    "NORMS",
+    "STRATEGIES",
+    "binary",
+    "deficits",
+    "discount",
+    "extended_set",
+    "forces",
+    "gain_of",
+    "ideal_dcg",
+    "metric",
+    "order",
+    "ranks",
+    "splitmix64",
+    "uniform",
+    "weights",
+]
