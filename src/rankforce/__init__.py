@@ -13,20 +13,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankforce.objectives.make import additive, objective, objectives
-    from rankforce.objectives.objective import Objective, Pairs
-    from rankforce.objectives.prepared import Prepared
+    from rankforce._objectives.make import additive, objective, objectives
+    from rankforce._objectives.objective import Objective, Pairs
+    from rankforce._objectives.prepared import Prepared
 
 __all__ = ["Objective", "Pairs", "Prepared", "__version__", "additive", "objective", "objectives"]
 
 # Loaded when first used, so that `import rankforce` is instant.
 _HOMES = {
-    "objective": "rankforce.objectives.make",
-    "objectives": "rankforce.objectives.make",
-    "additive": "rankforce.objectives.make",
-    "Objective": "rankforce.objectives.objective",
-    "Pairs": "rankforce.objectives.objective",
-    "Prepared": "rankforce.objectives.prepared",
+    "objective": "rankforce._objectives.make",
+    "objectives": "rankforce._objectives.make",
+    "additive": "rankforce._objectives.make",
+    "Objective": "rankforce._objectives.objective",
+    "Pairs": "rankforce._objectives.objective",
+    "Prepared": "rankforce._objectives.prepared",
 }
 
 

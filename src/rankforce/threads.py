@@ -3,6 +3,7 @@ the number of threads."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,7 +32,7 @@ def balanced_blocks(cost: NDArray[np.float64], blocks: int) -> list[tuple[int, i
     targets = total[-1] * np.arange(1, blocks) / blocks
     cuts = np.unique(np.concatenate([[0], np.searchsorted(total, targets) + 1, [len(total)]]))
     cuts = cuts[cuts <= len(total)]
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
 def run_blocks(

@@ -28,7 +28,7 @@ def uniform(seed: int, iteration: int, query: int, rank: int) -> float:
 def deficits(ordered_labels: Sequence[float], k: float | None) -> dict[float, int]:
     """deficit[l] = (how many l the ideal top-c has) - (how many the top-c has), c = min(k, n)."""
     c = int(min(cutoff(k), len(ordered_labels)))
-    deficit = {label: 0 for label in ordered_labels}
+    deficit = dict.fromkeys(ordered_labels, 0)
     for label in sorted(ordered_labels, reverse=True)[:c]:
         deficit[label] += 1
     for label in ordered_labels[:c]:
@@ -84,7 +84,7 @@ def _random(
     labels: Sequence[float], missed: list[int], need: dict[float, int], draws: dict[int, float]
 ) -> list[int]:
     """Selection sampling: every subset of size deficit[l] of a label's documents is as likely."""
-    left = {label: 0 for label in labels}
+    left = dict.fromkeys(labels, 0)
     for rank in missed:
         left[labels[rank]] += 1
     taken = []

@@ -8,6 +8,7 @@ old machine code.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import warnings
 from collections.abc import Callable
@@ -51,6 +52,7 @@ def _writable(folder: Path) -> bool:
 
 _FOLDER = cache_folder()
 _CACHED = _writable(_FOLDER)
+_SILENT = False
 if not _CACHED:
     warnings.warn(
         f"cannot write to {_FOLDER}: kernels are compiled anew in every process. "
@@ -60,6 +62,15 @@ if not _CACHED:
     )
 
 
+def announce_compilation() -> None:
+    """Say once, before the first call on a machine, why it will take a while."""
+    global _SILENT
+    if not _SILENT and not any(_FOLDER.rglob("*.nbc")):
+        message = "compiling the kernels for this machine, once: about half a minute"
+        logging.getLogger("rankforce").warning(message)
+    _SILENT = True
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` when another kernel calls it, without the GIL."""
     compiled: Function = numba.njit(**OPTIONS)(function)
@@ -67,17 +78,17 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Copy `function` into its callers: for a line or two, which need no compilation of their own."""
+    """Copy `function` into its callers: for a line or two, not worth compiling alone."""
     compiled: Function = numba.njit(inline="always", **OPTIONS)(function)
     return compiled
 
 
-def entry(function: Function) -> Function:
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function`, with all that it calls, on first use; cached on disk by the sources."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER)
     try:
-        compiled: Function = numba.njit(cache=_CACHED, **OPTIONS)(function)
+        compiled: Callable[..., Any] = numba.njit(cache=_CACHED, **OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
     return compiled

@@ -30,9 +30,7 @@ from rankforce.kernels.weights import fill_weights
 
 
 @kernel
-def walk_query(
-    n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight
-):
+def walk_query(n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight):
     """Every row of pairs: push it, or count its pairs and list them as far as `hi` has room.
 
     Returns the sum of lambda magnitudes, or the number of pairs.
@@ -55,7 +53,9 @@ def walk_query(
                 end = n if is_hi else above
                 while start < end:
                     stop = tile_end(start, end)
-                    fill_weights(i, is_hi, start, np.uint64(stop - start), docs, rank, tables, rules)
+                    fill_weights(
+                        i, is_hi, start, np.uint64(stop - start), docs, rank, tables, rules
+                    )
                     if is_push:
                         found += push_row_exact(i, is_hi, start, stop, docs, rules, force)
                     else:
@@ -93,10 +93,11 @@ def push_row_exact(i, is_hi, start, end, docs, rules, force):
         for _ in range(10):
             y *= y
         y = y if abs(z) <= 700.0 else 0.0
-        p = (y if z > 0.0 else 1.0) / (1.0 + y)
-        value = docs[weights + j] / (force.near + force.far * abs(x))
-        second = value * y / ((1.0 + y) * (1.0 + y))
-        first = second if rules.is_sigmoid else value * p
+        apart = force.near + force.far * abs(x)
+        inverse = 1.0 / ((1.0 + y) * apart)
+        base = docs[weights + j] * inverse
+        second = base * y * (inverse * apart)
+        first = second if rules.is_sigmoid else base * (y if z > 0.0 else 1.0)
         total += first
         total_hess += second
         docs[lam + j] -= sign * first
@@ -111,8 +112,8 @@ def list_row(i, is_hi, start, end, docs, found, hi, lo, weight):
     """Count the weights of a row that are not 0, and list them where there is room."""
     for j in range(start, end):
         value = docs[at(WEIGHT, j)]
-        # `not ==`: a NaN of a user's function is listed too, for the caller to refuse.
-        if not value == 0.0:
+        # A NaN of a user's function is listed too, for the caller to refuse.
+        if value != 0.0:
             place = np.int64(found)
             if place < len(hi):
                 hi[place] = i if is_hi else j
@@ -132,7 +133,19 @@ def take_sums(n, floats, docs):
 
 @entry
 def list_block(
-    first, last, scores, queries, labels, tables, rules, force, seed, iteration, counts, hi, lo,
+    first,
+    last,
+    scores,
+    queries,
+    labels,
+    tables,
+    rules,
+    force,
+    seed,
+    iteration,
+    counts,
+    hi,
+    lo,
     weight,
 ):
     """Count the pairs of each query and list them, in label order, as far as `hi` has room.
@@ -154,10 +167,21 @@ def list_block(
         if len(classes) < 3 or labels.scale[q] == 0.0:
             continue
         positive = labels.positive[q]
-        rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
+        known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
         load_documents(
-            n, low, high, start, labels.position, labels.u, positive, tables, rules, integers,
-            floats, docs,
+            n,
+            low,
+            high,
+            start,
+            known,
+            labels.position,
+            labels.u,
+            positive,
+            tables,
+            rules,
+            integers,
+            floats,
+            docs,
         )
         key = draw_key(seed, iteration, queries.key[q])
         members = mark_pair_set(n, classes, positive, labels.strategy[q], key, rules, integers)

@@ -104,7 +104,9 @@ def push_members(n, members, classes, integers, floats, docs, tables, rules, for
             if inside[i] == 0:
                 continue
             total += push_run(i, np.bool_(True), below, n, docs, rank, tables, rules, force)
-            total += push_run(i, np.bool_(False), np.int64(0), above, docs, rank, tables, rules, force)
+            total += push_run(
+                i, np.bool_(False), np.int64(0), above, docs, rank, tables, rules, force
+            )
             rows += 1
             if rows % FLUSH == 0:
                 flush(n, floats, docs)
@@ -219,24 +221,57 @@ def push_block(
         force = Force(near, 1.0 if is_apart else 0.0, np.exp(exact.center))
         rules = exact if is_wide else fast
         positive = positives[q]
-        rank_documents(n, low, high, start, position, rules.flat, integers, floats)
+        known = rank_documents(n, low, high, start, position, rules.flat, integers, floats)
         key = draw_key(seed, iteration, query_key[q])
         members = mark_pair_set(n, classes, positive, strategies[q], key, rules, integers)
         if is_wide:
             if len(wide_docs) == 0:
                 wide_docs = make_documents(size, np.zeros(1, np.float64))
             load_documents(
-                n, low, high, start, position, u, positive, tables, rules, integers, floats,
+                n,
+                low,
+                high,
+                start,
+                known,
+                position,
+                u,
+                positive,
+                tables,
+                rules,
+                integers,
+                floats,
                 wide_docs,
             )
             total = walk_query(
-                n, members, classes, integers, wide_docs, tables, rules, force, True, no_pairs,
-                no_pairs, no_weights,
+                n,
+                members,
+                classes,
+                integers,
+                wide_docs,
+                tables,
+                rules,
+                force,
+                True,
+                no_pairs,
+                no_pairs,
+                no_weights,
             )
             take_sums(n, floats, wide_docs)
         else:
             load_documents(
-                n, low, high, start, position, u, positive, tables, rules, integers, floats, docs
+                n,
+                low,
+                high,
+                start,
+                known,
+                position,
+                u,
+                positive,
+                tables,
+                rules,
+                integers,
+                floats,
+                docs,
             )
             exponentials(n, rules.sigma, docs)
             total = push_query(n, members, classes, integers, floats, docs, tables, rules, force)

@@ -42,7 +42,7 @@ def fill_term(hi, start, end, docs, rules):
 
 @kernel
 def push_four_below(i, known, start, end, docs, rules, force):
-    """The first `known` of documents i..i+3, of one label, as hi, against documents start..end-1 below that label."""
+    """The first `known` of documents i..i+3, of one label, against start..end-1 below it."""
     total = 0.0
     while start < end:
         stop = tile_end(start, end)
@@ -191,7 +191,9 @@ def push_four_members(m, known, n, integers, docs, rules, force):
     start = np.int64(0)
     while start < n:
         stop = tile_end(start, n)
-        total += four_members(m0, m1, m2, m3, known, start, padded(stop - start), docs, rules, force)
+        total += four_members(
+            m0, m1, m2, m3, known, start, padded(stop - start), docs, rules, force
+        )
         start = stop
     return total
 

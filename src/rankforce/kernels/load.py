@@ -54,29 +54,28 @@ def load_scores(scores, row, start, n, floats):
 
 @kernel
 def rank_documents(n, low, high, start, position, flat, integers, floats):
-    """Write the rank of each document (label order) as far as the objective looks at ranks.
+    """Find the ranks that the objective looks at; returns their number.
 
-    Afterwards row ORDER maps those ranks to label order.
+    Row ORDER maps ranks to documents in label order, row RANK the other way round.
     """
-    if flat == 0:
-        return
     known = n
-    if flat < n and flat <= SELECT_AT_MOST:
+    if flat == 0:
+        known = np.int64(0)
+    elif flat < n and flat <= SELECT_AT_MOST:
         select_top(n, flat, integers, floats)
-        for p in range(np.uint64(n)):
-            integers[RANK, p] = flat
-        known = flat
+        known = np.int64(flat)
     else:
         sort_by_score(n, low, high, integers, floats)
     for r in range(np.uint64(known)):
         p = position[np.uint64(start + integers[ORDER, r])]
         integers[ORDER, r] = p
         integers[RANK, np.uint64(p)] = r
+    return known
 
 
 @kernel
 def load_documents(
-    n, low, high, start, position, u, positive, tables, rules, integers, floats, docs
+    n, low, high, start, known, position, u, positive, tables, rules, integers, floats, docs
 ):
     """Fill the rows of `docs` that one ranking decides, all but the exponentials."""
     middle = 0.5 * low + 0.5 * high
@@ -86,8 +85,11 @@ def load_documents(
     begin = np.int64(0)
     while begin < n:
         stop = tile_end(begin, n)
-        load_tile(begin, stop - begin, start, u, tables, rules, integers, docs)
+        load_tile(begin, stop - begin, start, u, tables, rules, known == n, integers, docs)
         begin = stop
+    if known < n:
+        for r in range(known):
+            docs[at(G, integers[ORDER, r])] = tables[POSITION, r]
     for p in range(np.uint64(n)):
         floats[SUM_LAM, p] = 0.0
         floats[SUM_HESS, p] = 0.0
@@ -96,7 +98,7 @@ def load_documents(
 
 
 @kernel
-def load_tile(start, n, first_u, u, tables, rules, integers, docs):
+def load_tile(start, n, first_u, u, tables, rules, is_sorted, integers, docs):
     """Labels and values of ranks of one tile; forces and padding to 0."""
     first = np.uint64(start)
     first_u = np.uint64(first_u + start)
@@ -105,9 +107,12 @@ def load_tile(start, n, first_u, u, tables, rules, integers, docs):
     e_row, mask, lam, hess = at(E, start), at(MASK, start), at(LAM, start), at(HESS, start)
     for p in range(count):
         docs[u_row + p] = u[first_u + p]
-    if rules.flat > 0:
+    if is_sorted:
         for p in range(count):
             docs[g_row + p] = tables[POSITION, np.uint64(integers[RANK, first + p])]
+    elif rules.flat > 0:
+        for p in range(count):
+            docs[g_row + p] = tables[POSITION, rules.flat]
     if rules.step > 0.0:
         for p in range(count):
             docs[values + p] = integers[RANK, first + p]

@@ -37,7 +37,7 @@ def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
     """
     compiled = kernel(weight)
 
-    def row(y, rank, is_hi, count, ys, ranks, out):  # type: ignore[no-untyped-def]
+    def row(y, rank, is_hi, count, ys, ranks, out):
         for j in range(count):
             if is_hi:
                 value = float(compiled(y, ys[j], rank + 1, ranks[j] + 1))
@@ -49,10 +49,10 @@ def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
 
 
 @intrinsic
-def call_row(typing_context, address, y, rank, is_hi, count, ys, ranks, out):  # type: ignore[no-untyped-def]
+def call_row(typing_context, address, y, rank, is_hi, count, ys, ranks, out):
     """Call the row at `address`; the last three arguments are addresses of arrays."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         word = ir.IntType(64)
         number = ir.DoubleType()
         pointer = ir.IntType(8).as_pointer()

@@ -118,8 +118,10 @@ def fill_weights(i, is_hi, start, count, docs, rank, tables, rules):
     """Write row WEIGHT: the weights themselves, for the calls that need no speed."""
     fill_extra(i, is_hi, start, count, docs, rank, tables, rules)
     row = row_of(is_hi, rules)
-    for j in range(start, start + np.int64(count)):
-        labels = docs[at(row.own_label, i)] - docs[at(row.label, j)]
-        ranks = abs(docs[at(row.own_value, i)] - docs[at(row.value, j)]) + docs[at(row.extra, j)]
-        mask = row.sign * docs[at(row.mask, j)]
-        docs[at(WEIGHT, j)] = labels * mask * (rules.constant + ranks)
+    own_label = docs[at(row.own_label, i)]
+    own_value = docs[at(row.own_value, i)]
+    label, value = at(row.label, start), at(row.value, start)
+    extra, mask, weight = at(row.extra, start), at(row.mask, start), at(WEIGHT, start)
+    for j in range(count):
+        ranks = rules.constant + abs(own_value - docs[value + j]) + docs[extra + j]
+        docs[weight + j] = row.sign * (own_label - docs[label + j]) * docs[mask + j] * ranks

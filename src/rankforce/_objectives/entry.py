@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankforce.objectives.description import Description
-from rankforce.objectives.gains import GainLike
+from rankforce._objectives.description import Description
+from rankforce._objectives.gains import GainLike
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of `rf.objective`, checked; what an entry does not use stays at its default."""
+    """The checked parameters of `rf.objective`; those that an entry does not use stay unset."""
 
     k: int | None = None
     tau: float | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce._objectives.objective import Objective, Pairs
+from rankforce._objectives.prepare import check_labels, label_order, make_rules
+from rankforce._objectives.tables import Floats
 from rankforce.kernels import exact, forces, layout
-from rankforce.objectives.objective import Objective, Pairs
-from rankforce.objectives.prepare import check_labels, label_order, make_rules
-from rankforce.objectives.tables import Floats
+from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import index_queries
 from rankforce.threads import check_threads, run_blocks
 
@@ -28,6 +29,7 @@ class Prepared:
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> None:
+        announce_compilation()
         values = check_labels(labels)
         self.objective = objective
         self.rows = len(values)
@@ -119,7 +121,9 @@ class Prepared:
         start, end = self.index.pointer[query], self.index.pointer[query + 1]
         row = np.empty(end - start, np.int64)
         places = np.arange(start, end)
-        row[self._labels.position[start:end]] = self.index.row[places] if len(self.index.row) else places
+        row[self._labels.position[start:end]] = (
+            self.index.row[places] if len(self.index.row) else places
+        )
         return Pairs(row[hi], row[lo], weight * self._labels.scale[query])
 
     def _list(

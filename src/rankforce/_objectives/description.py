@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rankforce.objectives.gains import GainLike
-from rankforce.objectives.tables import Table
+from rankforce._objectives.gains import GainLike
+from rankforce._objectives.tables import Table
 
 Strategy = Literal["static", "random", "all", "all-static", "all-random"]
 Ideal = Literal["none", "discounted", "values", "relevant", "hits"]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce.objectives.description import Cost, Description
-from rankforce.objectives.tables import Floats
+from rankforce._objectives.description import Cost, Description
+from rankforce._objectives.tables import Floats
 
 if TYPE_CHECKING:
-    from rankforce.objectives.prepared import Prepared
+    from rankforce._objectives.prepared import Prepared
 
 
 class Pairs(NamedTuple):
@@ -60,7 +60,7 @@ class Objective:
         [0.5, -0.5, -0.5, 0.5]
         """
         # The kernels, and with them Numba, are imported on first use only.
-        from rankforce.objectives.prepared import Prepared
+        from rankforce._objectives.prepared import Prepared
 
         return Prepared(self, labels, group=group, qid=qid)
 
@@ -154,9 +154,8 @@ class Objective:
 
     def __repr__(self) -> str:
         make, arguments = self._recipe
-        shown = [f"{key}={value!r}" for key, value in arguments.items()]
-        if "name" in arguments:
-            shown[0] = repr(self.name)
+        first, *rest = arguments.items()
+        shown = [repr(first[1]), *(f"{key}={value!r}" for key, value in rest)]
         return f"rf.{make.__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
@@ -172,4 +171,3 @@ class Objective:
 
 def _remake(make: Callable[..., Objective], arguments: dict[str, Any]) -> Objective:
     return make(**arguments)
-

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rankforce.objectives.description import Cost, Description, PairSet
-from rankforce.objectives.entry import Entry, Parameters
-from rankforce.objectives.gains import GainLike, check_gain
-from rankforce.objectives.objective import Objective
-from rankforce.objectives.registry import ENTRIES, parse_name
-from rankforce.objectives.tables import Floats
+from rankforce._objectives.description import Cost, Description, PairSet
+from rankforce._objectives.entry import Entry, Parameters
+from rankforce._objectives.gains import GainLike, check_gain
+from rankforce._objectives.objective import Objective
+from rankforce._objectives.registry import ENTRIES, parse_name
+from rankforce._objectives.tables import Floats
 
 PairWeight = Callable[[float, float, int, int], float]
 

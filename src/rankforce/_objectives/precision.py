@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from rankforce.objectives.description import Description, PairSet
-from rankforce.objectives.entry import Entry, Parameters
-from rankforce.objectives.tables import beyond, gap_at_least, gap_exactly, inside
+from rankforce._objectives.description import Description, PairSet
+from rankforce._objectives.entry import Entry, Parameters
+from rankforce._objectives.tables import beyond, gap_at_least, gap_exactly, inside
 
 Base = Literal["none", "precision", "arp"]
 

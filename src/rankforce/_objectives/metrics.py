@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from rankforce.objectives.description import Description, PairSet
-from rankforce.objectives.entry import Entry, Parameters
-from rankforce.objectives.tables import beyond, discount_until, inside, persistence
+from rankforce._objectives.description import Description, PairSet
+from rankforce._objectives.entry import Entry, Parameters
+from rankforce._objectives.tables import beyond, discount_until, inside, persistence
 
 
 def build_dcg(params: Parameters, *, normalised: bool, binary: bool = False) -> Description:
@@ -91,7 +91,10 @@ ENTRIES = [
         "Donmez et al. 2009",
     ),
     _entry(
-        "mrr", functools.partial(build_swaps, metric="mrr"), "|change of RR@k|", "Donmez et al. 2009"
+        "mrr",
+        functools.partial(build_swaps, metric="mrr"),
+        "|change of RR@k|",
+        "Donmez et al. 2009",
     ),
     _entry(
         "err",
@@ -127,4 +130,3 @@ ENTRIES = [
 
 # Metrics whose LambdaRank form has a name of its own.
 SAME_AS = {"p": "LambdaRank-P@k", "precision": "LambdaRank-P@k", "arpb": "LambdaRank-ARPbk"}
-

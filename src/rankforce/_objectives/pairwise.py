@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankforce.objectives.description import Description
-from rankforce.objectives.entry import Entry, Parameters
+from rankforce._objectives.description import Description
+from rankforce._objectives.entry import Entry, Parameters
 
 
 def build_ranknet(params: Parameters) -> Description:

@@ -6,8 +6,8 @@ import difflib
 import re
 from typing import NamedTuple
 
-from rankforce.objectives import metrics, ndcg, pairwise, precision
-from rankforce.objectives.entry import Entry
+from rankforce._objectives import metrics, ndcg, pairwise, precision
+from rankforce._objectives.entry import Entry
 
 ENTRIES: list[Entry] = [
     precision.ENTRIES[0],
@@ -16,7 +16,6 @@ ENTRIES: list[Entry] = [
     *precision.ENTRIES[1:],
     *metrics.ENTRIES,
 ]
-
 
 
 class Parsed(NamedTuple):
@@ -54,7 +53,7 @@ def parse_name(name: str) -> Parsed:
     """
     if not isinstance(name, str):
         raise ValueError(f"the objective's name must be a text, got {name!r}")
-    plain = _plain(name).replace("arp_b", "arpb")
+    plain = _plain(name)
     k: int | None = None
     p: float | None = None
     with_rate = re.fullmatch(r"lambdarank\(rbp\((?:p=)?([0-9]*\.?[0-9]+)\)\)", plain)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.objectives.tables import Floats
+from rankforce._objectives.tables import Floats
 
 GainLike = str | Mapping[float, float] | Sequence[float] | Callable[[float], float]
 
@@ -26,6 +26,14 @@ _NAMES = {
 }
 
 
+class GainError(ValueError):
+    """A label that has no gain, or a bad one."""
+
+    def __init__(self, label: float, message: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+
 def check_gain(gain: Any) -> GainLike:
     """Return the gain with its canonical name, or say what is wrong with it."""
     if isinstance(gain, str):
@@ -38,10 +46,11 @@ def check_gain(gain: Any) -> GainLike:
         return name
     if isinstance(gain, np.ndarray):
         return tuple(float(value) for value in gain)
-    if isinstance(gain, Mapping) or callable(gain):
-        return gain
     if isinstance(gain, Sequence):
         return tuple(float(value) for value in gain)
+    if isinstance(gain, Mapping) or callable(gain):
+        table_or_function: GainLike = gain
+        return table_or_function
     raise ValueError(f"gain is {gain!r}: choose '2^y-1', 'y', 'binary', a table, or a function")
 
 
@@ -57,7 +66,8 @@ def gain_values(gain: GainLike, labels: Floats) -> Floats:
         return labels
     if isinstance(gain, str):
         if labels.size and labels[0] < 0:
-            raise ValueError(f"label {labels[0]:g} is negative: gain {gain!r} needs labels >= 0")
+            message = f"label {labels[0]:g} is negative: gain {gain!r} needs labels from 0 up"
+            raise GainError(labels[0], message)
         if gain == "y":
             return labels
         with np.errstate(over="ignore"):
@@ -74,24 +84,24 @@ def _one(gain: Any, label: float) -> float:
     if isinstance(gain, Mapping):
         if label in gain:
             return float(gain[label])
-        raise ValueError(f"label {label:g} is not in the gain table {sorted(gain)}")
+        raise GainError(label, f"label {label:g} is not in the gain table {sorted(gain)}")
     if label != int(label) or not 0 <= label < len(gain):
-        raise ValueError(
-            f"label {label:g} is not in the gain table: it has labels 0 to {len(gain) - 1}"
-        )
+        has = f"it has labels 0 to {len(gain) - 1}"
+        raise GainError(label, f"label {label:g} is not in the gain table: {has}")
     return float(gain[int(label)])
 
 
 def _check_values(values: Floats, labels: Floats) -> None:
     bad: NDArray[np.intp] = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise ValueError(
-            f"gain of label {labels[bad[0]]:g} is {values[bad[0]]}: gains must be finite"
-        )
+        label, value = labels[bad[0]], values[bad[0]]
+        raise GainError(label, f"gain of label {label:g} is {value}: gains must be finite")
     if values.size and values.min() < 0:
         where = int(values.argmin())
-        raise ValueError(f"gain of label {labels[where]:g} is {values[where]:g}, which is negative")
+        message = f"gain of label {labels[where]:g} is {values[where]:g}, which is negative"
+        raise GainError(labels[where], message)
     falls = np.flatnonzero(np.diff(values) < 0)
     if falls.size:
         low, high = labels[falls[0]], labels[falls[0] + 1]
-        raise ValueError(f"the gain of label {high:g} is below that of {low:g}: gains must not fall")
+        message = f"the gain of label {high:g} is below that of {low:g}: gains must not fall"
+        raise GainError(high, message)

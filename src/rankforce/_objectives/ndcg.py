@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Literal, get_args
 
-from rankforce.objectives.description import Description, PairSet, Strategy
-from rankforce.objectives.entry import Entry, Parameters
-from rankforce.objectives.tables import delta, discount, top_k_correction
+from rankforce._objectives.description import Description, PairSet, Strategy
+from rankforce._objectives.entry import Entry, Parameters
+from rankforce._objectives.tables import delta, discount, top_k_correction
 
 Weight = Literal["rank", "distance", "both"]
 
@@ -94,7 +94,8 @@ def _extended(base: str, weight: Weight, strategy: Strategy, binary: bool) -> En
     return Entry(
         name=f"{base} {strategy} bin" if binary else f"{base} {strategy}",
         build=functools.partial(build_ndcg, weight=weight, binary=binary, strategy=strategy),
-        formula=_formula(weight, binary=binary, cutoff="k") + f", one of the pair in X ({strategy})",
+        formula=_formula(weight, binary=binary, cutoff="k")
+        + f", one of the pair in X ({strategy})",
         source=f"{_EX}; {_BIN}" if binary else _EX,
         cost="O(k n)" if strategy in ("static", "random") else "O((k + n+) n)",
         uses=_uses(weight, binary=binary, extended=True),
@@ -139,6 +140,6 @@ ENTRIES = [
         cost="O(k n)",
         uses=frozenset({"gain", "delta_offset"}),
         needs_k=True,
-        aliases=("lambdaloss@k", "lambdaloss-ndcg corrected"),
+        aliases=("lambdaloss-ndcg corrected",),
     ),
 ]

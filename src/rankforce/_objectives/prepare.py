@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce._objectives.description import Cost, Description
+from rankforce._objectives.gains import GainError, gain_values
+from rankforce._objectives.tables import Floats, Table, discount
 from rankforce.kernels import layout, sets, swaps
 from rankforce.kernels.user import compile_row
-from rankforce.objectives.description import Cost, Description
-from rankforce.objectives.gains import gain_values
-from rankforce.objectives.tables import Floats, Table, discount
 from rankforce.queries import QueryIndex
 
 _NO_END = 2**31 - 1
@@ -50,7 +50,11 @@ def sort_labels(
     if description.binary:
         label = (label > 0).astype(np.float64)
     distinct, number = np.unique(label, return_inverse=True)
-    gain = distinct if description.label_term == "one" else _gains(description, distinct)
+    try:
+        gain = distinct if description.label_term == "one" else _gains(description, distinct)
+    except GainError as error:
+        rows = np.flatnonzero(labels == error.label)
+        raise ValueError(f"row {rows[0]}: {error}") from None
     query = np.repeat(np.arange(len(sizes)), sizes)
     # Documents with the same label keep the order of places, so the sort must be stable.
     falling = len(distinct) - 1 - number.reshape(-1)
@@ -67,7 +71,7 @@ def _gains(description: Description, distinct: Floats) -> Floats:
         if largest is None:
             largest = float(distinct[-1]) if len(distinct) else 0.0
         if len(distinct) and distinct[-1] > largest:
-            raise ValueError(f"label {distinct[-1]:g} is above max_label={largest:g}")
+            raise GainError(distinct[-1], f"label {distinct[-1]:g} is above max_label={largest:g}")
         gain_values("2^y-1", distinct)
         return np.asarray(np.exp2(distinct - largest) - 2.0**-largest)
     return gain_values(description.gain, distinct)
@@ -81,7 +85,7 @@ def label_order(labels: Floats, index: QueryIndex, description: Description) -> 
     u, largest = _label_terms(by_label, index, description)
     ideal = _ideals(by_label, sizes, description)
     scale = np.divide(largest, ideal, out=np.zeros(len(sizes)), where=ideal > 0)
-    positive = np.bincount(by_label.query, by_label.label > 0, len(sizes)).astype(np.int32)
+    positive = _hits(by_label, len(sizes)).astype(np.int32)
     strategy = _strategies(by_label, index, description, positive)
     return layout.LabelOrder(position, u, scale, pointer, start, positive, strategy)
 
@@ -129,10 +133,9 @@ def _ideals(by_label: Sorted, sizes: NDArray[np.int64], description: Description
     if description.ideal == "none":
         return np.ones(queries)
     if description.ideal == "relevant":
-        return np.bincount(by_label.query, by_label.label > 0, queries)
+        return _hits(by_label, queries)
     if description.ideal == "hits":
-        hits = np.bincount(by_label.query, by_label.label > 0, queries)
-        return np.minimum(hits, description.swaps_cutoff)
+        return np.minimum(_hits(by_label, queries), description.swaps_cutoff)
     ranks = np.arange(1.0, 1.0 + (sizes.max() if queries else 0))
     if description.ideal == "values":
         assert description.position is not None
@@ -140,7 +143,14 @@ def _ideals(by_label: Sorted, sizes: NDArray[np.int64], description: Description
     else:
         value = discount(ranks)
     value = np.where(ranks <= description.ideal_cutoff, value, 0.0)
-    return np.bincount(by_label.query, by_label.gain * value[by_label.local], queries)
+    gained = np.bincount(by_label.query, by_label.gain * value[by_label.local], queries)
+    return np.asarray(gained, np.float64)
+
+
+def _hits(by_label: Sorted, queries: int) -> Floats:
+    """Number of relevant documents of each query."""
+    hits = np.bincount(by_label.query, by_label.label > 0, queries)
+    return np.asarray(hits, np.float64)
 
 
 def _strategies(

@@ -1,0 +1,58 @@
+"""The command line. Verbs are thin: they parse, call the library, and print."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+# Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
+VERBS = {
+    "demo": "print the forces of every objective on a small example",
+    "objectives": "list the objectives, or explain one",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `rankforce`, all verbs included; none of them loads more than argparse."""
+    parser = argparse.ArgumentParser(
+        prog="rankforce",
+        description="Learning to rank: the forces on documents for any ranking metric.",
+        epilog="rankforce VERB --help explains a verb, with examples.",
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name, short in VERBS.items():
+        module = importlib.import_module(f"rankforce.cli.{name}")
+        verb = verbs.add_parser(
+            name,
+            help=short,
+            description=module.__doc__,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(verb)
+        verb.set_defaults(run=module.run)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; a user's mistake is one line on standard error and exit code 2."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        import rankforce
+
+        print(f"rankforce {rankforce.__version__}")
+        return 0
+    if options.verb is None:
+        parser.print_help()
+        return 0
+    try:
+        options.run(options)
+    except ValueError as error:
+        print(f"rankforce {options.verb}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        sys.stderr.close()
+    return 0

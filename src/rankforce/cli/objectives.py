@@ -1,0 +1,79 @@
+"""List the objectives, or explain one: formula, parameters, source, cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankforce._objectives.entry import Entry
+
+EXAMPLES = """examples:
+  rankforce objectives
+  rankforce objectives lambdagap-x+
+  rankforce objectives "lambdarank(ndcg@10)"
+  rankforce objectives --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this verb."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the objective to explain")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print all objectives, or one."""
+    from rankforce._objectives.registry import ENTRIES, parse_name
+
+    entries = ENTRIES if options.name is None else [parse_name(options.name).entry]
+    if options.json:
+        print(json.dumps([_record(entry) for entry in entries], indent=2))
+    elif options.name is None:
+        _print_table(entries)
+    else:
+        _print_one(entries[0])
+
+
+def _record(entry: Entry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "formula": entry.formula,
+        "source": entry.source,
+        "cost": entry.cost,
+        "parameters": _parameters(entry),
+        "aliases": list(entry.aliases),
+    }
+
+
+def _parameters(entry: Entry) -> list[str]:
+    return ["k", *sorted(entry.uses), "sigma", "seed", "cost", "center"]
+
+
+def _print_table(entries: list[Entry]) -> None:
+    wide = max(len(entry.name) for entry in entries)
+    cost = max(len(entry.cost) for entry in entries)
+    print(f"{'name':{wide}}  {'cost':{cost}}  weight of a pair")
+    for entry in entries:
+        print(f"{entry.name:{wide}}  {entry.cost:{cost}}  {entry.formula}")
+    print(
+        "\ni, j are the ranks of the pair, i above j; G is the gain, b = [y > 0], d(r) the discount"
+        "\n1 / log2(1 + r), rho = |d(i) - d(j)|, delta = d(j - i) - d(j - i + 1)."
+        "\nAny case will do; spaces and hyphens do not count. A plain Python function is an"
+        "\nobjective too: rf.objective(function), or rf.additive(gain, value) for a metric."
+    )
+
+
+def _print_one(entry: Entry) -> None:
+    print(f"{entry.name}\n")
+    print(f"  weight      {entry.formula}")
+    print(f"  source      {entry.source}")
+    print(f"  cost        {entry.cost} per query")
+    print(
+        f"  parameters  {', '.join(_parameters(entry))}{' (k is needed)' if entry.needs_k else ''}"
+    )
+    if entry.aliases:
+        print(f"  also called {', '.join(entry.aliases)}")
+    k = ", k=5" if entry.needs_k else ""
+    print(f'\n  rf.objective("{entry.name}"{k})')

@@ -1,0 +1,29 @@
+"""The README's examples run, and print what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def blocks() -> list[tuple[str, str]]:
+    """Code blocks as (language, text)."""
+    return re.findall(r"```(\w*)\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def test_examples_run_and_print_what_is_shown() -> None:
+    names: dict[str, object] = {"sizes": [3, 2]}
+    found = blocks()
+    first = next(i for i, (language, _) in enumerate(found) if language == "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(found[first][1], names)
+    assert printed.getvalue() == found[first + 1][1]
+    for language, text in found[first + 1 :]:
+        if language == "python":
+            exec(text, names)
+    assert len(names["lam"]) == 5  # type: ignore[arg-type]
