@@ -10,6 +10,7 @@ import pytest
 from tests import reference as ref
 from tests.contract.cases import (
     CASES,
+    K,
     NOTHING,
     Case,
     Data,
@@ -143,3 +144,17 @@ def test_closed_form_is_what_swapping_changes(
     got[W.hi, W.lo] = W.weight
     expected = np.array(ref.weights(swaps, data.scores, data.labels))
     assert got == pytest.approx(expected, rel=1e-11, abs=1e-12)
+
+
+CUTS = [case for case in CASES if case.parameters == (("k", K),)]
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 7, 31, 33, 58])
+@pytest.mark.parametrize("case", CUTS, ids=lambda case: case.name)
+def test_gradients_at_other_cutoffs(case: Case, k: int) -> None:
+    """Members are done by four with a rest, and the top is selected or sorted."""
+    case, data = Case(case.name, (("k", k),)), make_data([60], seed=11)
+    W = case.weights(data.scores, data.labels)
+    for norm in ("none", "lightgbm"):
+        got = case.objective().gradients(data.scores, data.labels, norm=norm)
+        assert_query(W, data.scores, got, {}, norm, norm)

@@ -127,6 +127,3 @@ ENTRIES = [
         _GAIN,
     ),
 ]
-
-# Metrics whose LambdaRank form has a name of its own.
-SAME_AS = {"p": "LambdaRank-P@k", "precision": "LambdaRank-P@k", "arpb": "LambdaRank-ARPbk"}

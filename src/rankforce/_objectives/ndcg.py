@@ -100,6 +100,8 @@ def _extended(base: str, weight: Weight, strategy: Strategy, binary: bool) -> En
         cost="O(k n)" if strategy in ("static", "random") else "O((k + n+) n)",
         uses=_uses(weight, binary=binary, extended=True),
         needs_k=True,
+        # With binary labels the hybrid strategies always fall back to static and random.
+        aliases=(f"{base} all-{strategy} bin",) if binary and strategy != "all" else (),
     )
 
 
@@ -121,7 +123,6 @@ ENTRIES = [
         for binary in (False, True)
         for base, weight in _EXTENDED.items()
         for strategy in get_args(Strategy)
-        # With binary labels the hybrid strategies always fall back to static and random.
         if not (binary and strategy.startswith("all-"))
     ),
     Entry(

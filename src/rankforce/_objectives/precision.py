@@ -69,7 +69,7 @@ ENTRIES = [
         f"{_SOURCE}, section 2.1",
         "O(k n), no sort",
         needs_k=True,
-        aliases=("lambdarank-precision", "lambdarank-p"),
+        aliases=("lambdarank(p)", "lambdarank(precision)", "lambdarank-p"),
     ),
     Entry(
         "LambdaRank-ARPbk",
@@ -78,7 +78,7 @@ ENTRIES = [
         f"{_SOURCE}, section 5.2",
         "O(n^2)",
         needs_k=True,
-        aliases=("lambdarank-arpb@k", "lambdarank-arpb", "lambdarank-arpk"),
+        aliases=("lambdarank(arpb)", "lambdarank-arpb@k", "lambdarank-arpb"),
     ),
     *(_gap(letter, suffix) for suffix in _BASES for letter in "SX"),
 ]

@@ -35,8 +35,6 @@ def _names() -> dict[str, Entry]:
     for entry in ENTRIES:
         for name in (entry.name, *entry.aliases):
             names[_plain(name)] = entry
-    for metric, name in metrics.SAME_AS.items():
-        names[f"lambdarank({metric})"] = names[_plain(name)]
     return names
 
 

@@ -25,6 +25,8 @@ from rankforce.kernels.layout import (
     STD_NORM,
     SUM_HESS,
     SUM_LAM,
+    TILE,
+    WIDTH,
     Force,
     at,
     largest_query,
@@ -84,6 +86,17 @@ def push_all(n, classes, rank, floats, docs, tables, rules, force):
 
 
 @kernel
+def clear_mask(n, docs):
+    """Row MASK to 0, padding included."""
+    start = np.int64(0)
+    while start < n:
+        mask = at(MASK, start)
+        for j in range(np.uint64(WIDTH)):
+            docs[mask + j] = 0.0
+        start += TILE
+
+
+@kernel
 def push_members(n, members, classes, integers, floats, docs, tables, rules, force):
     """Pairs with at least one member.
 
@@ -95,8 +108,7 @@ def push_members(n, members, classes, integers, floats, docs, tables, rules, for
     rank = integers[RANK]
     total = 0.0
     rows = 0
-    for p in range(n + LANES):
-        docs[at(MASK, p)] = 0.0
+    clear_mask(n, docs)
     for c in range(len(classes) - 1):
         above = classes[c]
         below = classes[c + 1]
