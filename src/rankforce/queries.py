@@ -47,11 +47,11 @@ def index_queries(
 def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
         raise ValueError(f"group must be a list of query sizes, got shape {sizes.shape}")
-    whole = sizes.astype(np.int64)
-    bad = np.flatnonzero((whole != sizes) | (whole < 0))
+    bad = np.flatnonzero(~np.isfinite(sizes) | (np.floor(sizes) != sizes) | (sizes < 0))
     if bad.size:
         where = int(bad[0])
         raise ValueError(f"group[{where}] is {sizes[where]}: sizes are whole numbers from 0 up")
+    whole = sizes.astype(np.int64)
     if whole.sum() != rows:
         raise ValueError(f"group sizes add up to {whole.sum()}, but there are {rows} rows")
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(whole)])

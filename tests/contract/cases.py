@@ -144,6 +144,15 @@ def make_data(
     return Data(scores, labels, tuple(sizes))
 
 
+def sparse_data(n: int, relevant: int = 40) -> tuple[Floats, Floats]:
+    """Scores and labels of a query with few relevant documents; the last one is relevant."""
+    rng = np.random.default_rng(n)
+    labels = np.zeros(n)
+    labels[rng.integers(0, n - 1, relevant)] = rng.integers(1, 5, relevant)
+    labels[0], labels[-1] = 0.0, 2.0
+    return draw_scores(rng, n, 1.0), labels
+
+
 def largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
 

@@ -10,11 +10,11 @@ import pytest
 from tests import reference as ref
 from tests.contract.cases import (
     CASES,
-    K,
     NOTHING,
     Case,
     Data,
     Floats,
+    K,
     assert_close,
     largest,
     make_data,

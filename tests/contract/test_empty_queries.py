@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from tests.contract.cases import CASES, K, Case, make_data
+from tests.contract.cases import CASES, Case, K, make_data
 from tests.reference.positions import POSITION_NAMES
 
 NORMS = ("none", "lightgbm", "std")

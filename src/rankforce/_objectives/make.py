@@ -61,7 +61,8 @@ def objective(
             raise ValueError(f"{name!r} says {key}={value}, but {key}={kept[key]!r} was given")
         kept[key] = value
     _check_known(entry, kept)
-    params = Parameters(**_check_values(kept))
+    kept = _check_values(kept)
+    params = Parameters(**kept)
     if entry.needs_k and params.k is None:
         raise ValueError(f"objective {entry.name!r} needs k, the cutoff that one cares about")
     how = _check_cost(cost, sigma, center)
@@ -116,7 +117,7 @@ def additive(
         ideal="values" if normalised else "none",
         pair_set=PairSet(limit),
     )
-    arguments: dict[str, Any] = {"gain": gain, "value": value, "name": name, "cutoff": cutoff}
+    arguments: dict[str, Any] = {"gain": checked, "value": value, "name": name, "cutoff": cutoff}
     arguments |= {"normalised": normalised, "sigma": sigma}
     about = {
         "formula": "(gain_hi - gain_lo) * |value(rank_hi) - value(rank_lo)|",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,7 +156,9 @@ class Objective:
     def __repr__(self) -> str:
         make, arguments = self._recipe
         first, *rest = arguments.items()
-        shown = [repr(first[1]), *(f"{key}={value!r}" for key, value in rest)]
+        shown = [repr(first[1])]
+        for key, value in rest:
+            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
         return f"rf.{make.__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:

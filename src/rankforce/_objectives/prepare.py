@@ -73,7 +73,8 @@ def _gains(description: Description, distinct: Floats) -> Floats:
         if len(distinct) and distinct[-1] > largest:
             raise GainError(distinct[-1], f"label {distinct[-1]:g} is above max_label={largest:g}")
         gain_values("2^y-1", distinct)
-        return np.asarray(np.exp2(distinct - largest) - 2.0**-largest)
+        # Below 1 even where 2^max_label is beyond float64: the kernels divide by 1 - R.
+        return np.asarray(np.minimum(np.exp2(distinct - largest) - 2.0**-largest, 1.0 - 2.0**-52))
     return gain_values(description.gain, distinct)
 
 
@@ -189,7 +190,8 @@ def make_rules(description: Description, largest: int, cost: Cost) -> Ruled:
     position = _table(description.position, ranks)
     distance = _table(description.distance, ranks - 1.0, start=1)
     if not description.position_of_hi_only:
-        position = position - position.min()
+        # Only differences count; from rank 1 on, float32 holds those of the top best.
+        position = position - position[0]
     scale = max(description.constant, float(np.abs(position).max()), float(distance.max()))
     scale = scale if scale > 0 else 1.0
     correction = _table(description.correction, ranks)

@@ -93,7 +93,7 @@ def push_row_exact(i, is_hi, start, end, docs, rules, force):
         for _ in range(10):
             y *= y
         y = y if abs(z) <= 700.0 else 0.0
-        apart = force.near + force.far * abs(x)
+        apart = force.near + force.far * min(abs(x), 1e300)
         inverse = 1.0 / ((1.0 + y) * apart)
         base = docs[weights + j] * inverse
         second = base * y * (inverse * apart)

@@ -30,6 +30,8 @@ from rankforce.kernels.layout import (
 from rankforce.kernels.ranking import SELECT_AT_MOST, select_top, sort_by_score
 from rankforce.kernels.swaps import ERR, fill_sides
 
+LARGEST = np.finfo(np.float64).max
+
 
 @kernel
 def load_scores(scores, row, start, n, floats):
@@ -44,12 +46,12 @@ def load_scores(scores, row, start, n, floats):
             floats[GIVEN, i] = scores[first + i]
     low = np.inf
     high = -np.inf
-    trouble = 0.0
+    bad = 0
     for i in range(count):
         low = min(low, floats[GIVEN, i])
         high = max(high, floats[GIVEN, i])
-        trouble += floats[GIVEN, i] * 0.0  # NaN for NaN and for infinity
-    return low + trouble, high
+        bad += 0 if abs(floats[GIVEN, i]) <= LARGEST else 1
+    return np.nan if bad else low, high
 
 
 @kernel

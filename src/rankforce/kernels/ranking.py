@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankforce.kernels.compile import kernel
+from rankforce.kernels.compile import inlined, kernel
 from rankforce.kernels.layout import GAIN, GIVEN, LABEL_CLASS, LEFT, NEED, ORDER, OTHER
 
 # Above this many documents a list is sorted; up to it the top is selected by insertion.
@@ -30,6 +30,13 @@ def select_top(n, count, integers, floats):
         integers[ORDER, t] = i
         if filled == count:
             worst = floats[GAIN, count - 1]
+
+
+@inlined
+def is_before(s, i, j):
+    """Whether document `i` ranks before `j`. Rounding may confuse tied documents, too: vectors and
+    the scalars at their end round differently."""
+    return s[i] > s[j] or (s[i] == s[j] and i < j)
 
 
 @kernel
@@ -80,7 +87,7 @@ def sort_by_score(n, low, high, integers, floats):
     for i in range(1, n):
         j = order[i]
         t = i - 1
-        while t >= 0 and s[order[t]] < s[j]:
+        while t >= 0 and is_before(s, j, order[t]):
             order[t + 1] = order[t]
             t -= 1
         order[t + 1] = j

@@ -69,16 +69,20 @@ def fill_mrr(n, cutoff, gain, side):
 
 @kernel
 def fill_err(n, cutoff, gain, side):
-    """Expected reciprocal rank; `gain` is the stop probability (Chapelle et al. 2009).
+    """Expected reciprocal rank; `gain` is the stop probability R (Chapelle et al. 2009).
 
-    Swapping the upper i and the lower j changes ERR by |R_i - R_j| / (1 - R_i) * (a_i - a_j) with
-    a_r = (ERR of the ranks above r) + (probability to reach r) / r.
+    Swapping the upper i and the lower j changes ERR by |R_i - R_j| / (1 - R_i) * |a_i - a_j| with
+    a_r = (probability to pass r) * (1/r - ERR of the ranks below r, for a reader who is there).
     """
-    err = 0.0
-    reach = 1.0
-    for r in range(n):
+    below = 0.0
+    for r in range(n - 1, -1, -1):
         inside = 1.0 / (r + 1) if r < cutoff else 0.0
-        value = err + reach * inside
+        side[1, r] = inside - below
+        below = gain[r] * inside + (1.0 - gain[r]) * below
+    passed = 1.0
+    for r in range(n):
+        passed *= 1.0 - gain[r]
+        value = passed * side[1, r]
         upper = 1.0 / (1.0 - gain[r])
         side[0, r] = upper
         side[3, r] = upper
@@ -86,5 +90,3 @@ def fill_err(n, cutoff, gain, side):
         side[2, r] = value
         side[4, r] = value
         side[5, r] = value
-        err += gain[r] * reach * inside
-        reach *= 1.0 - gain[r]

@@ -40,9 +40,9 @@ def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
     def row(y, rank, is_hi, count, ys, ranks, out):
         for j in range(count):
             if is_hi:
-                value = float(compiled(y, ys[j], rank + 1, ranks[j] + 1))
+                value = 1.0 * compiled(y, ys[j], rank + 1, ranks[j] + 1)
             else:
-                value = float(compiled(ys[j], y, ranks[j] + 1, rank + 1))
+                value = 1.0 * compiled(ys[j], y, ranks[j] + 1, rank + 1)
             out[j] = value if value >= 0.0 else np.nan
 
     return numba.cfunc(_ROW, error_model="numpy")(row)

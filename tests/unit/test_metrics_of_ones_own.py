@@ -1,0 +1,198 @@
+"""A user's additive metric, and a user's own pair weight."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import rankforce as rf
+
+approx = pytest.approx
+RNG = np.random.default_rng(0)
+SCORES, LABELS = RNG.normal(size=90), RNG.integers(0, 5, 90).astype(float)
+SIZES = [30, 1, 40, 19]
+
+
+def gain(label: float) -> float:
+    return 2.0**label - 1.0
+
+
+def discount(rank: int) -> float:
+    return 1.0 / math.log2(1.0 + rank)
+
+
+def assert_same(mine: rf.Objective, built_in: rf.Objective) -> None:
+    """Forces with every norm, and weights."""
+    for norm in ("none", "lightgbm", "std"):
+        got = mine.gradients(SCORES, LABELS, group=SIZES, norm=norm)
+        expected = built_in.gradients(SCORES, LABELS, group=SIZES, norm=norm)
+        for some, others in zip(got, expected, strict=True):
+            assert some == approx(others, rel=1e-4, abs=1e-5 * np.abs(others).max())
+    got_pairs, expected_pairs = (
+        {(h, o): w for h, o, w in zip(*objective.pairs(SCORES[:30], LABELS[:30]), strict=True)}
+        for objective in (mine, built_in)
+    )
+    assert got_pairs == approx(expected_pairs, rel=1e-12)
+
+
+# Additive metrics.
+
+
+def test_ndcg_from_its_two_functions() -> None:
+    assert_same(rf.additive(gain, discount, normalised=True), rf.objective("lambdarank(ndcg)"))
+    assert_same(rf.additive("2^y-1", discount), rf.objective("lambdarank(dcg)"))
+
+
+@pytest.mark.parametrize("T", [1, 5, 32, 33, 500])
+def test_ndcg_that_ends_from_its_two_functions(T: int) -> None:
+    def ends(rank: int) -> float:
+        return discount(rank) if rank <= T else 0.0
+
+    built_in = rf.objective(f"lambdarank(ndcg@{T})")
+    assert_same(rf.additive(gain, ends, normalised=True), built_in)
+    assert_same(rf.additive(gain, ends, normalised=True, cutoff=T), built_in)
+
+
+def test_precision_and_rbp_from_their_functions() -> None:
+    inside = rf.additive("binary", lambda rank: float(rank <= 5), cutoff=5)
+    assert_same(inside, rf.objective("lambdarank-p@k", k=5))
+    rbp = rf.additive("binary", lambda rank: 0.2 * 0.8 ** (rank - 1))
+    assert_same(rbp, rf.objective("lambdarank(rbp)"))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+def test_values_of_any_size(scale: float) -> None:
+    """Weights are scaled, so that float32 holds whatever a user's values are."""
+    mine = rf.additive("y", lambda rank: scale * discount(rank))
+    expected, _ = rf.additive("y", discount).gradients(SCORES, LABELS)
+    got, _ = mine.gradients(SCORES, LABELS)
+    assert got / scale == approx(expected, rel=1e-5)
+
+
+def test_additive_parameters() -> None:
+    with pytest.raises(ValueError, match="cutoff is 0: it must be a whole number from 1 up"):
+        rf.additive(gain, discount, cutoff=0)
+    with pytest.raises(ValueError, match="sigma is -1"):
+        rf.additive(gain, discount, sigma=-1)
+    with pytest.raises(ValueError, match="unknown gain 'cubic'"):
+        rf.additive("cubic", discount)
+    with pytest.raises(ValueError, match="value of rank 3 is not finite"):
+        rf.additive(gain, lambda rank: math.inf if rank == 3 else 0.0).prepare([0, 1, 2])
+
+
+def test_additive_sigma_name_and_pickle() -> None:
+    mine = rf.additive(gain, discount, name="my DCG", sigma=2.0)
+    assert mine.name == "my DCG"
+    expected = rf.objective("lambdarank(dcg)", sigma=2.0).gradients(SCORES, LABELS)[0]
+    assert mine.gradients(SCORES, LABELS)[0] == approx(expected, rel=1e-5, abs=1e-5)
+    copy = pickle.loads(pickle.dumps(mine))
+    assert copy == mine
+    assert np.array_equal(copy.gradients(SCORES, LABELS), mine.gradients(SCORES, LABELS))
+
+
+# Pair weights.
+
+
+def one(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+    return 1.0
+
+
+def dcg_weight(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+    rho = abs(1.0 / math.log2(1.0 + rank_hi) - 1.0 / math.log2(1.0 + rank_lo))
+    return (2.0**y_hi - 2.0**y_lo) * rho
+
+
+def test_ranknet_as_a_function() -> None:
+    assert_same(rf.objective(one), rf.objective("ranknet"))
+
+
+def test_dcg_as_a_function() -> None:
+    assert_same(rf.objective(dcg_weight), rf.objective("lambdarank(dcg)"))
+
+
+def test_function_of_hi_and_lo() -> None:
+    """NDCG-Loss1 looks at hi alone; ranks come from 1, labels as they are."""
+
+    def loss1(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+        return (2.0**y_hi - 1.0) / math.log2(1.0 + rank_hi)
+
+    labels = np.array([0.0, 2.0, 1.0])
+    ideal = 3.0 + 1.0 / math.log2(3)
+    got = rf.objective(loss1).pairs([3, 2, 1], labels)
+    expected = rf.objective("ndcg-loss1").pairs([3, 2, 1], labels)
+    assert np.array_equal(got.hi, expected.hi)
+    assert got.weight == approx(expected.weight * ideal)
+    # A truncated set has rows in which the fixed document is lo.
+    got = rf.objective(loss1, tau=1).pairs([3, 2, 1], labels)
+    assert dict(zip(got.hi.tolist(), got.weight, strict=True)) == approx(
+        {1: 3 / math.log2(3), 2: 1 / math.log2(4)}
+    )
+
+
+@pytest.mark.parametrize("tau", [1, 5, 40])
+def test_function_with_truncation(tau: int) -> None:
+    hi, lo, _ = rf.objective(one, tau=tau).pairs(SCORES[:30], LABELS[:30])
+    expected = rf.objective("lambdarank-ndcg", tau=tau).pairs(SCORES[:30], LABELS[:30])
+    assert {*zip(hi, lo, strict=True)} == {*zip(expected.hi, expected.lo, strict=True)}
+    assert rf.objective(one, k=tau).effective_pairs(SCORES[:30], LABELS[:30])[0] == len(hi)
+
+
+def test_closure_over_constants() -> None:
+    for power in (1, 2):
+        objective = rf.objective(
+            lambda y_hi, y_lo, rank_hi, rank_lo: (y_hi - y_lo) ** power  # noqa: B023
+        )
+        _, _, weight = objective.pairs([3, 2, 1], [0, 1, 3])
+        assert sorted(weight) == sorted([1**power, 2**power, 3**power])
+
+
+def test_function_of_any_number_type() -> None:
+    whole = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: rank_hi - rank_hi + 2)
+    truth = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: y_hi > 1)
+    assert whole.pairs([2, 1], [0, 1]).weight.tolist() == [2.0]
+    assert truth.pairs([3, 2, 1], [0, 1, 2]).weight.tolist() == [1.0, 1.0]
+
+
+def test_function_with_costs() -> None:
+    for how in ({"sigma": 2.0}, {"cost": "sigmoid", "center": 0.3}):
+        assert_same(rf.objective(one, **how), rf.objective("ranknet", **how))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("norm", ["none", "lightgbm", "std"])
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_weight_that_is_no_weight(bad: float, norm: str, threads: int) -> None:
+    """Bad for the pair of labels 2 and 1 only, which is in the second query."""
+    objective = bad_objective(bad)
+    scores, labels = [0.5, 0.1, 0.3, 0.2, 0.4], [0, 2, 0, 1, 2]
+    with pytest.raises(ValueError, match=r"rows 4 \(hi\) and 3 \(lo\) is negative or not finite"):
+        objective.gradients(scores, labels, group=[2, 3], norm=norm, threads=threads)
+    lam, _ = objective.gradients(scores[:2], labels[:2])
+    assert np.isfinite(lam).all()
+
+
+BAD: dict[str, rf.Objective] = {}
+
+
+def bad_objective(bad: float) -> rf.Objective:
+    """Compiled once for each bad value."""
+    if str(bad) not in BAD:
+        BAD[str(bad)] = rf.objective(
+            lambda y_hi, y_lo, rank_hi, rank_lo: bad if y_hi == 2 and y_lo == 1 else 1.0
+        )
+    return BAD[str(bad)]
+
+
+def test_user_objectives_refuse_what_they_do_not_have() -> None:
+    with pytest.raises(ValueError, match="has no parameter 'mu'"):
+        rf.objective(one, mu=1.0)
+
+
+def test_user_objective_pickles_by_its_function() -> None:
+    objective = rf.objective(one, tau=3)
+    copy = pickle.loads(pickle.dumps(objective))
+    assert copy == objective
+    assert np.array_equal(copy.gradients(SCORES, LABELS), objective.gradients(SCORES, LABELS))
