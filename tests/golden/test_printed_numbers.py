@@ -28,7 +28,7 @@ def weights(objective: rf.Objective, labels: list[int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("cutoffs", [{"k": 1}, {"tau": 1}, {"k": 5, "tau": 1}])
-def test_lambdas_of_000_table_1(cutoffs: dict[str, int]) -> None:
+def test_lambdas_of_marcuzzi_table_1(cutoffs: dict[str, int]) -> None:
     """tau = 1; labels 1, 2, 0, 0, 0; ideal DCG@1 = 2^2 - 1 = 3."""
     s = [0.04, 0.03, 0.02, 0.01, 0.00]
     lam, _ = rf.objective("lambdarank-ndcg", **cutoffs).gradients(s, [1, 2, 0, 0, 0], norm="none")
@@ -41,7 +41,7 @@ def test_lambdas_of_000_table_1(cutoffs: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("cutoffs", [{}, {"k": 3}, {"tau": math.inf}, {"k": 1, "tau": math.inf}])
-def test_lambdas_of_000_table_2(cutoffs: dict[str, float]) -> None:
+def test_lambdas_of_marcuzzi_table_2(cutoffs: dict[str, float]) -> None:
     """tau infinite; labels 4, 0, 1; ideal DCG = 15 + 1 / log2(3)."""
     s, ideal = [0.02, 0.01, 0.00], 15 + 1 / log2(3)
     lam, _ = rf.objective("lambdarank-ndcg", **cutoffs).gradients(s, [4, 0, 1])
@@ -52,7 +52,7 @@ def test_lambdas_of_000_table_2(cutoffs: dict[str, float]) -> None:
     assert lam == approx([0.39788, -0.18041, -0.21747], abs=5e-6)
 
 
-def test_weights_of_002_section_5_1() -> None:
+def test_weights_of_svore_section_5_1() -> None:
     """DCG with natural logarithms as a metric of one's own: 12.3 at ranks 1, 4; 17.8 at 1, 50."""
     natural = rf.additive(lambda y: 2.0**y - 1.0, lambda rank: 1.0 / math.log(1.0 + rank))
     W = weights(natural, [4] + [0] * 49)
@@ -61,7 +61,7 @@ def test_weights_of_002_section_5_1() -> None:
     assert (round(W[0, 3], 1), round(W[0, 49], 1)) == (12.3, 17.8)
 
 
-def test_ratio_of_002_section_5_1_has_no_base() -> None:
+def test_ratio_of_svore_section_5_1_has_no_base() -> None:
     """12.3 : 17.8 is also the ratio with log2 and over the ideal value."""
     W = weights(rf.objective("lambdarank-ndcg"), [4] + [0] * 49)
     expected = (1 / math.log(2) - 1 / math.log(5)) / (1 / math.log(2) - 1 / math.log(51))
@@ -79,7 +79,7 @@ def candidates(name: str, k: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("k", range(1, 11))
-def test_candidate_pairs_of_001_section_5_5(k: int) -> None:
+def test_candidate_pairs_of_adalia_section_5_5(k: int) -> None:
     n = 10
     arp_b, p_at_k = n * (n - 1) // 2 - k * (k - 1) // 2, k * (n - k)
     gap_x, gap_s = (n - k) * (n - k + 1) // 2, n - k
@@ -110,7 +110,7 @@ def test_candidate_pairs_of_001_section_5_5(k: int) -> None:
     }
 
 
-def test_order_of_costs_of_001_section_5_5() -> None:
+def test_order_of_costs_of_adalia_section_5_5() -> None:
     """LambdaGap-X has more candidate pairs than P@k just where k < (n + 1) / 3."""
     for k in range(1, 11):
         gap, precision = candidates("LambdaGap-X", k)[0], candidates("LambdaRank-P@k", k)[0]
@@ -118,7 +118,7 @@ def test_order_of_costs_of_001_section_5_5() -> None:
         assert candidates("LambdaGap-S", k)[0] <= min(gap, precision)
 
 
-def test_worst_case_of_001_corollary_5_3() -> None:
+def test_worst_case_of_adalia_corollary_5_3() -> None:
     """Relevant documents every k ranks: LambdaGap-S is silent, LambdaRank-P@k is not."""
     k = 4
     labels = [int(rank % k == k - 1) for rank in range(1, 25)]
@@ -137,13 +137,21 @@ def test_delta_at_distance_1() -> None:
     assert W[0, 1] == approx(1 / log2(3) - 1 / log2(4)) == approx(0.13093, abs=5e-6)
 
 
-FIGURE_2 = [1, 3, 0, 2, 0, 2, 2]  # of 000; k = 2: one false top document (1), three missed (2)
+FIGURE_2 = [
+    1,
+    3,
+    0,
+    2,
+    0,
+    2,
+    2,
+]  # Marcuzzi et al. 2023; k = 2: one false top document (1), three missed (2)
 
 
 @pytest.mark.parametrize(
     ("strategy", "below"), [("static", {3}), ("all", {3, 5, 6}), ("all-static", {3, 5, 6})]
 )
-def test_sets_of_000_figure_2(strategy: str, below: set[int]) -> None:
+def test_sets_of_marcuzzi_figure_2(strategy: str, below: set[int]) -> None:
     """Pairs with at least one document in X = top 2 and the missed ones; ideal DCG@2."""
     X, ideal = {0, 1} | below, 7 + 3 / log2(3)
     W = weights(rf.objective(f"lambdamart-ex {strategy}", k=2), FIGURE_2)
@@ -155,7 +163,7 @@ def test_sets_of_000_figure_2(strategy: str, below: set[int]) -> None:
             assert W[hi, lo] == approx(expected, rel=1e-12)
 
 
-def test_random_draws_of_000_figure_2() -> None:
+def test_random_draws_of_marcuzzi_figure_2() -> None:
     """One of the three missed documents, each as often: X is the top 2 and that one."""
     objective, counts = rf.objective("lambdamart-ex random", k=2), {3: 0, 5: 0, 6: 0}
     ready, iterations = objective.prepare(FIGURE_2), 600

@@ -34,10 +34,10 @@ def flat(W: list[list[float]]) -> list[float]:
     return [weight for line in W for weight in line]
 
 
-# Numbers of 000
+# Numbers of Marcuzzi et al. 2023
 
 
-def test_lambdas_of_000_table_1() -> None:
+def test_lambdas_of_marcuzzi_table_1() -> None:
     """tau = k = 1; labels 1, 2, 0, 0, 0; ideal DCG@1 = 2^2 - 1 = 3."""
     scores, labels = [0.04, 0.03, 0.02, 0.01, 0.00], [1, 2, 0, 0, 0]
     W = ref.weights("LambdaRank-NDCG", scores, labels, tau=1, k=1)
@@ -51,7 +51,7 @@ def test_lambdas_of_000_table_1() -> None:
     assert lam == approx([0.15247, 0.12364, -0.08250, -0.09346, -0.10015], abs=5e-6)
 
 
-def test_lambdas_of_000_table_2() -> None:
+def test_lambdas_of_marcuzzi_table_2() -> None:
     """tau infinite; labels 4, 0, 1; ideal DCG = 15 + 1 / log2(3)."""
     scores, labels = [0.02, 0.01, 0.00], [4, 0, 1]
     lam, _ = ref.forces(ref.weights("LambdaRank-NDCG", scores, labels), scores)
@@ -66,7 +66,7 @@ def test_lambdas_of_000_table_2() -> None:
 FIGURE_2 = [1, 3, 0, 2, 0, 2, 2]  # k = 2: the ideal top is 3, 2; one false (1), three missed (2)
 
 
-def test_sets_of_000_figure_2() -> None:
+def test_sets_of_marcuzzi_figure_2() -> None:
     assert ref.deficits(FIGURE_2, 2) == {1: -1, 3: 0, 0: 0, 2: 1}
     assert ref.extended_set("static", FIGURE_2, 2) == {0, 1, 3}
     assert ref.extended_set("all", FIGURE_2, 2) == {0, 1, 3, 5, 6}
@@ -83,8 +83,8 @@ def test_sets_of_000_figure_2() -> None:
 
 @pytest.mark.parametrize("strategy", ["static", "all"])
 @pytest.mark.parametrize("suffix", ["", " bin"])
-def test_pairs_and_weights_of_000_figure_2(strategy: str, suffix: str) -> None:
-    """000 eq. 5: at least one of the two in X; ideal DCG at k = 2."""
+def test_pairs_and_weights_of_marcuzzi_figure_2(strategy: str, suffix: str) -> None:
+    """Marcuzzi et al. 2023, eq. 5: at least one of the two in X; ideal DCG at k = 2."""
     labels = FIGURE_2 if not suffix else [1 if y else 0 for y in FIGURE_2]
     # On b the top-2 is as good as can be, so X is only that.
     below = set() if suffix else {"static": {3}, "all": {3, 5, 6}}[strategy]
@@ -149,10 +149,10 @@ def test_draws_depend_on_seed_iteration_query_and_rank() -> None:
     assert statistics.mean(many) == approx(1 / 2, abs=4 * math.sqrt(1 / 12 / 4000))
 
 
-# Numbers of 001 and 002
+# Numbers of Adalia et al. 2025 and Svore et al. 2011
 
 
-def test_weights_of_002_section_5_1() -> None:
+def test_weights_of_svore_section_5_1() -> None:
     """(2^4 - 2^0) (1/ln 2 - 1/ln(1 + r)) / N: 12.3 / N at r = 4 and 17.8 / N at r = 50."""
     labels = [4] + [0] * 49
     W = ref.weights("LambdaRank-NDCG", down(50), labels)
@@ -174,7 +174,7 @@ def candidates(name: str, n: int, k: int) -> int:
 
 
 @pytest.mark.parametrize("k", range(1, 11))
-def test_number_of_candidate_pairs_of_001_section_5_5(k: int) -> None:
+def test_number_of_candidate_pairs_of_adalia_section_5_5(k: int) -> None:
     n = 10
     arp_b, p_at_k = n * (n - 1) // 2 - k * (k - 1) // 2, k * (n - k)
     gap_x, gap_s = (n - k) * (n - k + 1) // 2, n - k
@@ -190,7 +190,7 @@ def test_number_of_candidate_pairs_of_001_section_5_5(k: int) -> None:
     assert candidates("LambdaGap-X+", n, k) == p_at_k + gap_x - sum(n - k - i + 1 for i in top)
     assert candidates("LambdaGap-S++", n, k) == arp_b
     assert candidates("LambdaGap-X++", n, k) == arp_b
-    # 000 eq. 4, tau = k: all but the pairs with both beyond k.
+    # Marcuzzi et al. 2023, eq. 4, tau = k: all but the pairs with both beyond k.
     assert candidates("LambdaRank-NDCG", n, k) == n * (n - 1) // 2 - (n - k) * (n - k - 1) // 2
 
 
@@ -202,7 +202,7 @@ def test_table_4_has_42_objectives() -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", ["LambdaLoss-NDCG", "LambdaGap-S", "LambdaGap-X"])
 def test_metric_is_recovered_from_weights(name: str, seed: int) -> None:
-    """001, Lemma 5.1: C1 - M = sum of the misranked pairs' weights + C2 + C3."""
+    """Adalia et al. 2025, Lemma 5.1: C1 - M = sum of the misranked pairs' weights + C2 + C3."""
     n, k = 12, 3
     _, labels = query_of(seed, n)
     if name == "LambdaLoss-NDCG":
@@ -254,7 +254,7 @@ def test_weights_of_one_pair_at_ranks_2_and_5() -> None:
     assert weight("LambdaLoss-NDCG", delta_offset=1) == approx((7 - 1) * (d(4) - d(5)) / ideal)
     assert weight("LambdaLoss-NDCG++", mu=mu) == approx((7 - 1) * (rho + mu * delta) / ideal)
     assert weight("NDCG-Loss1") == approx(7 * d(5) / ideal)
-    # 001, section 4.2: rank 5 is beyond k = 2, so 1 / (1 - d(5)); not beyond k = 5.
+    # Adalia et al. 2025, section 4.2: rank 5 is beyond k = 2, so 1 / (1 - d(5)); not beyond k = 5.
     assert weight("LambdaLoss-NDCG top-k", k=2) == approx((7 - 1) * delta / (1 - d(5)) / ideal)
     assert weight("LambdaLoss-NDCG top-k", k=5) == approx((7 - 1) * delta / ideal)
     assert weight("LambdaLoss-NDCG top-k", k=1) == 0
@@ -439,7 +439,7 @@ def test_lambda_is_minus_the_slope_of_the_cost(cost: str) -> None:
             if cost == "logistic":
                 value += W[hi][lo] * ln(1 + exp(-sigma * x))
             else:
-                value += W[hi][lo] / (1 + exp(sigma * x + center))  # 002 eq. 13
+                value += W[hi][lo] / (1 + exp(sigma * x + center))  # Svore et al. 2011, eq. 13
         return value
 
     lam, hess = ref.forces(W, scores, sigma=sigma, cost=cost, center=center)
@@ -500,7 +500,7 @@ def test_query_without_pairs_is_zero(name: str, labels: list[int]) -> None:
         assert ref.forces(W, down(n), cost=cost, norm=norm) == ([0.0] * n, [0.0] * n)
 
 
-# 001, section 6.2: with `bin`, all-static and all-random would be static and random.
+# Adalia et al. 2025, section 6.2: with `bin`, all-static and all-random would be static and random.
 UNKNOWN = ["LambdaRank-XYZ", "lambdarank(xyz)", "LambdaMART-eX all-static bin"]
 
 

@@ -1,11 +1,11 @@
-"""The theorems of 001, section 5: metrics recovered from the weights that the package gives.
+"""The theorems of Adalia et al. 2025, section 5: metrics recovered from the package's weights.
 
 Lemma 5.1: with M = sum of f(y_i) g(i) over ranks i and delta(i, j) = g(|i - j|) - g(|i - j| + 1),
 
     C1 - M = sum over pairs in the wrong order of (f(y_hi) - f(y_lo)) delta + C2 + C3
 
 and Lemma 5.6 the same for M' = sum of f(y_i) (g(i) - g(j)) over ranks j < i, with |g(i) - g(j)| for
-delta. SPEC leaves out the 1/k of the paper's f.
+delta. The package leaves out the 1/k of the paper's f.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def test_corollary_5_5_binranknet_is_arp(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_binranknet_is_lambdagap_x_with_k_1(seed: int) -> None:
-    """001, before Corollary 5.5."""
+    """Adalia et al. 2025, before Corollary 5.5."""
     labels = random_labels(seed)
     scores = np.random.default_rng(seed).normal(size=N)
     expected = rf.objective("binranknet").gradients(scores, labels)
@@ -210,7 +210,7 @@ def test_corollary_5_8_lambdarank_precision(k: int, seed: int) -> None:
         ("lambdagap-x++", "lambdarank-arpbk", "lambdagap-x"),
     ],
 )
-def test_hybrids_of_001_equation_2(
+def test_hybrids_of_adalia_equation_2(
     hybrid: str, first: str, second: str, mu: float, seed: int
 ) -> None:
     """The lambdas of a hybrid are those of its parts: lambda_A + mu * lambda_B."""

@@ -1,6 +1,6 @@
 """The reference for long queries: NumPy matrices in float64, some rows of `hi` at a time.
 
-Formulas are those of SPEC and of the naive files beside this one, against which it is tested.
+Formulas are those of the naive files beside this one, against which it is tested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Weights made of gains and discounts over a set of ranks: the NDCG rows of SPEC's table."""
+"""Weights made of gains and discounts over a set of ranks: the NDCG family."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ndcg_weights(
     mu: float,
     offset: int,
 ) -> Matrix:
-    """Pairs with at least one 0-based rank in `members` (000 eq. 4, 5), ideal DCG at `level`.
+    """Pairs with a 0-based rank in `members` (Marcuzzi et al. 2023, eq. 4, 5); ideal DCG at `level`.
 
     rho: gd * |d(i) - d(j)|; delta: gd * (d(j-i) - d(j-i+1)); loss1: G(y_hi) * d(rank of hi).
     """
@@ -42,7 +42,7 @@ def ndcg_weights(
         elif form == "loss1":
             weight = gain_of(labels[hi], gain) * discount(rank[hi] + 1)
         else:
-            # Jagerman et al. 2022 (001, section 4.2), with 1/D = d and r = j.
+            # Jagerman et al. 2022 (Adalia et al. 2025, section 4.2), with 1/D = d and r = j.
             weight = gd * delta / (1.0 - discount(j)) if j > cutoff(level) else gd * delta
         out[hi][lo] = weight / ideal
     return out

@@ -1,4 +1,4 @@
-"""The set X of Lambda-eX (000, section 4.2; SPEC, "Lambda-eX: the set X")."""
+"""The set X of Lambda-eX (Marcuzzi et al. 2023, section 4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lambdas and hessians of one query from its pair weights (SPEC, "One pair", "Normalisation")."""
+"""Lambdas and hessians of one query from its pair weights."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def forces(
             if cost == "logistic":
                 magnitude = sigma * logistic(sigma * x) * weight
             else:
-                # 002 eq. 14
+                # Svore et al. 2011, eq. 14
                 magnitude = sigma * bump(sigma * x + center) * weight
             lam[hi] += magnitude
             lam[lo] -= magnitude

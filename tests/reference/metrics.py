@@ -1,4 +1,4 @@
-"""Metrics of one query, from its labels in ranked order (SPEC, "Metrics")."""
+"""Metrics of one query, from its labels in ranked order."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def average_relevance_position(labels: list[float], k: float | None, *, graded: 
 
 
 def arp_beyond(labels: list[float], k: float | None) -> float:
-    """ARPb@k = sum of b_r * max(r - k, 0) (001, Cor. 5.4)."""
+    """ARPb@k = sum of b_r * max(r - k, 0) (Adalia et al. 2025, Corollary 5.4)."""
     total = 0.0
     for rank, b in enumerate(binary(labels), start=1):
         total += b * max(rank - cutoff(k), 0.0)

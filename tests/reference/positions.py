@@ -1,4 +1,4 @@
-"""Weights without gains: those of labels alone, and those of ranks on b (001, section 5)."""
+"""Weights without gains: of labels alone, and of ranks on b (Adalia et al. 2025, section 5)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def position_weights(
         elif name == "LambdaRank-ARPbk":
             out[hi][lo] = arp_b
         else:
-            # 001, section 5.1 and eq. 2, without 1/k.
+            # Adalia et al. 2025, section 5.1 and eq. 2, without 1/k.
             apart = j - i == c if name.startswith("LambdaGap-S") else j - i >= c
             gap = 1.0 if apart else 0.0
             if name.endswith("++"):

@@ -1,4 +1,4 @@
-"""LambdaRank for any metric: swap the two documents and look (SPEC, "Weights", last paragraph)."""
+"""LambdaRank for any metric: swap the two documents and look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def swap_weights(
     seen = binary(labels) if which in BINARY_METRICS and not graded_arp else list(labels)
     rank, out = ranks(scores), zeros(len(labels))
     before = [labels[row] for row in order(scores)]
-    # No 1/k in the weight of P@k (SPEC, "Weights").
+    # No 1/k in the weight of P@k: how the published runs were made.
     scale = min(cutoff(k), len(labels)) if which == "p" else 1.0
     value_before = value(before)
     for hi, lo in pairs(seen):

@@ -1,4 +1,4 @@
-"""Pair weights of one query by the objective's name (SPEC, "Weights"; 001, Table 4)."""
+"""Pair weights of one query by the objective's name (names: Adalia et al. 2025, Table 4)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 import rankforce as rf
 
-# 001, Table 4, in its order. SPEC writes `all-static` where the table prints `all static`.
+# Adalia et al. 2025, Table 4, in its order; `all-static` where the table prints `all static`.
 TABLE_4 = [
     "LambdaRank-P@k",
     "RankNet",

@@ -21,7 +21,7 @@ _BIN = "Adalia et al. 2025, section 5.3"
 def build_ndcg(
     params: Parameters, *, weight: Weight, binary: bool, strategy: Strategy | None = None
 ) -> Description:
-    """Weights of SPEC's NDCG rows on a truncated or an extended pair set."""
+    """The NDCG weights on a truncated or an extended pair set."""
     cutoff = params.truncation if strategy is None else params.cutoff
     mu = params.mu if weight == "both" else 1.0
     return Description(

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"{'':{wide}}  " + " ".join(f"{cell:^{WIDTH}}" for cell in cells))
     for entry in rf.objectives():
         lam, _ = rf.objective(entry.name, k=options.k).gradients(SCORES, GRADES)
-        # 000 definition 3.1: the best document stands below a worse one and gets less push.
+        # Marcuzzi et al. 2023, definition 3.1: the best stands below a worse one, and gets less.
         note = "  incoherent" if lam[0] > lam[1] else ""
         print(f"{entry.name:{wide}}  {draw_forces(lam)}{note}")
 
