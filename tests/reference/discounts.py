@@ -18,7 +18,7 @@ def ndcg_weights(
     mu: float,
     offset: int,
 ) -> Matrix:
-    """Pairs with a 0-based rank in `members` (Marcuzzi et al. 2023, eq. 4, 5); ideal DCG at `level`.
+    """Pairs with a rank, 0-based, in `members` (Marcuzzi et al. 2023, eq. 4, 5); IDCG at `level`.
 
     rho: gd * |d(i) - d(j)|; delta: gd * (d(j-i) - d(j-i+1)); loss1: G(y_hi) * d(rank of hi).
     """
