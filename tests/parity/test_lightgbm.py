@@ -1,115 +1,175 @@
-"""LightGBM's own lambdarank, matched through one training step.
+"""LightGBM's own `lambdarank`, matched through one training step.
 
-Documents fall at random into many small leaves, so that the tree's values are sum of lambda / sum
-of hess over a few documents each: close to the forces themselves. (A leaf for each document would
-be closer, but LightGBM guesses counts from hessians and stops where it guesses 0.)
+A tree that gives every document a leaf of its own is refitted by LightGBM at given scores. With L2
+penalty c the leaf of a document is then worth lambda / (hess + c): LightGBM's own forces can be
+read off one by one. The same step is also done as training does it, growing the tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from typing import Any, NamedTuple
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import rankforce as rf
 
-SIZES = np.array([40, 1, 25, 60, 2, 12])
-PARAMS = {
-    "num_leaves": 24,
+lgb = pytest.importorskip("lightgbm")
+
+Floats = NDArray[np.float64]
+# LightGBM looks the sigmoid up in a table of 2^20 entries and keeps forces in float32.
+TOLERANCE = 1e-4
+HUGE = 1e6  # a penalty beside which no hessian counts: the leaf is worth lambda / HUGE
+TRAINING = {
+    "learning_rate": 1.0,
+    "num_leaves": 4096,
+    "max_bin": 4096,
     "min_data_in_leaf": 1,
     "min_data_in_bin": 1,
-    "min_sum_hessian_in_leaf": 1e-3,
-    "learning_rate": 1.0,
-    "num_threads": 1,
+    "min_sum_hessian_in_leaf": 0.0,
+    "boost_from_average": False,
     "deterministic": True,
-    "verbose": -1,
+    "force_row_wise": True,
+    "num_threads": 1,
+    "verbosity": -1,
 }
 
 
-def made_up(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """A feature with 24 values, labels and scores."""
+class Set(NamedTuple):
+    """Made-up queries."""
+
+    scores: Floats
+    labels: Floats
+    sizes: list[int]
+
+
+def make_set(seed: int = 0, *, tied: bool = False) -> Set:
     rng = np.random.default_rng(seed)
-    rows = int(SIZES.sum())
-    features = rng.integers(0, 24, rows).astype(np.float64)[:, None]
-    return features, rng.choice(5, size=rows, p=[0.4, 0.3, 0.15, 0.1, 0.05]), rng.normal(size=rows)
+    sizes = [40, 3, 25, 1, 60, 12, 2, 33]
+    n = sum(sizes)
+    labels = rng.choice([0, 0, 0, 1, 2, 3, 4], n).astype(np.float64)
+    scores = np.zeros(n) if tied else np.round(rng.normal(0.0, 1.5, n), 6)
+    return Set(scores, labels, sizes)
 
 
-def one_step(
-    features: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    custom: Callable[..., tuple[object, object]] | None = None,
-    **params: object,
-) -> NDArray[np.float64]:
-    """Value that one training step adds to each document's score."""
-    data = lgb.Dataset(features, labels, group=SIZES, init_score=scores, params=PARAMS | params)
-    booster = lgb.Booster(PARAMS | params, data)
-    booster.update(fobj=custom)
-    return np.asarray(booster.predict(features))
+def features_of(n: int) -> Floats:
+    """One feature that tells all documents apart."""
+    return np.arange(float(n)).reshape(-1, 1)
 
 
-def newton(
-    labels: NDArray[np.int64], scores: NDArray[np.float64], **params: object
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    objective = rf.objective("lambdarank-ndcg", **params)  # type: ignore[arg-type]
-    return objective.gradients(scores, labels, group=SIZES, norm="lightgbm")
+@functools.cache
+def tree_of_single_documents(n: int) -> str:
+    """The text of a tree with one leaf for each document, its objective renamed to lambdarank."""
+    dataset = lgb.Dataset(features_of(n), np.arange(1.0, n + 1.0))
+    model = lgb.train(TRAINING | {"objective": "regression"}, dataset, num_boost_round=1)
+    leaf = model.predict(features_of(n), pred_leaf=True).reshape(-1)
+    assert len(set(leaf)) == n
+    return model.model_to_string().replace("regression", "lambdarank")
 
 
-def leaf_values(
-    step: NDArray[np.float64], lam: NDArray[np.float64], hess: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """sum of lambda / sum of hess over the documents that share a leaf of LightGBM's tree."""
-    _, leaf = np.unique(step, return_inverse=True)
-    return (np.bincount(leaf, lam) / np.bincount(leaf, hess))[leaf]
-
-
-@pytest.mark.parametrize("tau", [1, 3, 30, 10_000])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_one_step_is_the_same(tau: int, seed: int) -> None:
-    features, labels, scores = made_up(seed)
-    step = one_step(
-        features, labels, scores, objective="lambdarank", lambdarank_truncation_level=tau
+def leaf_values(data: Set, penalty: float, **options: Any) -> Floats:
+    """lambda / (hess + penalty) of each document, by LightGBM."""
+    n = len(data.scores)
+    model = lgb.Booster(model_str=tree_of_single_documents(n))
+    model.params |= TRAINING | {"objective": "lambdarank", "lambda_l2": penalty} | options
+    step = model.refit(
+        features_of(n),
+        data.labels,
+        decay_rate=0.0,
+        group=data.sizes,
+        init_score=data.scores,
     )
-    lam, hess = newton(labels, scores, tau=tau)
-    pushed = hess > 0
-    assert len(np.unique(step)) >= 12  # the leaves do tell documents apart
-    expected = leaf_values(step[pushed], lam[pushed], hess[pushed])
-    # LightGBM looks the logistic up in a table.
-    np.testing.assert_allclose(step[pushed], expected, rtol=1e-4, atol=1e-4)
+    return step.predict(features_of(n), raw_score=True)
 
 
-def test_another_truncation_is_not_the_same() -> None:
-    features, labels, scores = made_up(0)
-    step = one_step(features, labels, scores, objective="lambdarank", lambdarank_truncation_level=3)
-    lam, hess = newton(labels, scores, tau=4)
-    pushed = hess > 0
-    expected = leaf_values(step[pushed], lam[pushed], hess[pushed])
-    assert not np.allclose(step[pushed], expected, rtol=1e-2, atol=1e-3)
+def our_forces(data: Set, norm: str = "lightgbm", **parameters: Any) -> tuple[Floats, Floats]:
+    objective = rf.objective("lambdarank-ndcg", **parameters)
+    return objective.gradients(data.scores, data.labels, group=data.sizes, norm=norm)
 
 
-def test_sigma_is_the_sigmoid_parameter() -> None:
-    features, labels, scores = made_up(3)
-    params = {"objective": "lambdarank", "lambdarank_truncation_level": 10, "sigmoid": 2.0}
-    step = one_step(features, labels, scores, **params)
-    lam, hess = newton(labels, scores, tau=10, sigma=2.0)
-    pushed = hess > 0
-    expected = leaf_values(step[pushed], lam[pushed], hess[pushed])
-    np.testing.assert_allclose(step[pushed], expected, rtol=1e-4, atol=1e-4)
+def largest_difference(got: Floats, expected: Floats) -> float:
+    return float(np.abs(got - expected).max() / np.abs(expected).max())
 
 
-def test_as_a_custom_objective_the_same_trees_grow() -> None:
-    _, labels, scores = made_up(4)
-    several = np.random.default_rng(5).random((len(labels), 5)) + 0.2 * labels[:, None]
-    ready = rf.objective("lambdarank-ndcg", tau=30).prepare(labels, group=SIZES)
+def assert_same_forces(data: Set, ours: tuple[Floats, Floats], **options: Any) -> None:
+    """Lambdas, and hessians of all documents that LightGBM moves enough to read them off."""
+    lam, hess = ours
+    lightgbm_lam = leaf_values(data, HUGE, **options) * (HUGE + hess)
+    assert largest_difference(lam, lightgbm_lam) < TOLERANCE
+    ratio = leaf_values(data, 0.0, **options)
+    moved = np.abs(lightgbm_lam) > 1e-2 * np.abs(lightgbm_lam).max()
+    assert moved.mean() > 0.5
+    lightgbm_hess = lightgbm_lam[moved] / ratio[moved]
+    assert hess[moved] == pytest.approx(lightgbm_hess, rel=1e-3, abs=TOLERANCE * hess.max())
+    # Leaf values themselves, for a penalty of the size of the hessians.
+    assert largest_difference(lam / (hess + 1.0), leaf_values(data, 1.0, **options)) < TOLERANCE
 
-    def ours(predictions: NDArray[np.float64], data: lgb.Dataset) -> tuple[object, object]:
-        lam, hess = ready.gradients(predictions, norm="lightgbm")
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("level", [3, 30, 10000])
+def test_forces_of_every_document(level: int, tied: bool) -> None:
+    data = make_set(1, tied=tied)
+    assert_same_forces(data, our_forces(data, tau=level), lambdarank_truncation_level=level)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_other_steepness(sigma: float) -> None:
+    data = make_set(3)
+    ours = our_forces(data, tau=30, sigma=sigma)
+    assert_same_forces(data, ours, sigmoid=sigma, lambdarank_truncation_level=30)
+
+
+def test_without_norm() -> None:
+    data = make_set(4)
+    ours = our_forces(data, norm="none", tau=30)
+    assert_same_forces(data, ours, lambdarank_norm=False, lambdarank_truncation_level=30)
+
+
+def test_other_gains() -> None:
+    data, gains = make_set(5), [0.0, 1.0, 5.0, 6.0, 20.0]
+    ours = our_forces(data, tau=30, gain=gains)
+    assert_same_forces(data, ours, label_gain=gains, lambdarank_truncation_level=30)
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "another truncation": {"tau": 4},
+    "another steepness": {"tau": 3, "sigma": 1.01},
+    "another gain": {"tau": 3, "gain": "y"},
+    "no norm": {"tau": 3, "norm": "none"},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_the_comparison_would_notice(wrong: dict[str, Any]) -> None:
+    data = make_set(1)
+    with pytest.raises(AssertionError):
+        assert_same_forces(data, our_forces(data, **wrong), lambdarank_truncation_level=3)
+
+
+def grow(data: Set, objective: Any, **options: Any) -> Floats:
+    """What the first tree adds to each document's score."""
+    rng = np.random.default_rng(7)
+    features = np.column_stack([data.labels + rng.normal(size=len(data.labels)), data.scores])
+    dataset = lgb.Dataset(
+        features, data.labels, group=data.sizes, init_score=data.scores, free_raw_data=False
+    )
+    params = TRAINING | {"num_leaves": 8, "min_data_in_leaf": 10, "lambda_l2": 1.0} | options
+    model = lgb.train(params | {"objective": objective}, dataset, num_boost_round=1)
+    return model.predict(features, raw_score=True)
+
+
+@pytest.mark.parametrize("level", [3, 30, 10000])
+def test_one_training_step_as_a_custom_objective(level: int) -> None:
+    """Our forces handed to LightGBM grow the same tree: boosters minimise, so they get -lambda."""
+    data = make_set(6)
+    ready = rf.objective("lambdarank-ndcg", tau=level).prepare(data.labels, group=data.sizes)
+
+    def push(scores: Floats, dataset: Any) -> tuple[Floats, Floats]:
+        lam, hess = ready.gradients(scores, norm="lightgbm")
         return -lam, hess
 
-    shared = {"num_leaves": 7, "min_data_in_leaf": 5, "max_bin": 255}
-    theirs = one_step(several, labels, scores, objective="lambdarank", **shared)
-    custom = one_step(several, labels, scores, custom=ours, objective="none", **shared)
-    np.testing.assert_allclose(custom, theirs, rtol=1e-3, atol=1e-5)
+    expected = grow(data, "lambdarank", lambdarank_truncation_level=level)
+    assert len(np.unique(expected)) >= 5
+    assert largest_difference(grow(data, push), expected) < TOLERANCE

@@ -170,6 +170,8 @@ def test_weight_that_is_no_weight(bad: float, norm: str, threads: int) -> None:
     scores, labels = [0.5, 0.1, 0.3, 0.2, 0.4], [0, 2, 0, 1, 2]
     with pytest.raises(ValueError, match=r"rows 4 \(hi\) and 3 \(lo\) is negative or not finite"):
         objective.gradients(scores, labels, group=[2, 3], norm=norm, threads=threads)
+    with pytest.raises(ValueError, match="negative or not finite"):
+        objective.pairs(scores[2:], labels[2:])
     lam, _ = objective.gradients(scores[:2], labels[:2])
     assert np.isfinite(lam).all()
 

@@ -51,4 +51,5 @@ class Entry:
     cost: str
     uses: frozenset[str] = frozenset()  # parameters beyond k, sigma and seed
     needs_k: bool = False
+    has_cutoff: bool = True  # whether k changes anything
     aliases: tuple[str, ...] = ()

@@ -92,10 +92,13 @@ def _one(gain: Any, label: float) -> float:
 
 
 def _check_values(values: Floats, labels: Floats) -> None:
-    bad: NDArray[np.intp] = np.flatnonzero(~np.isfinite(values))
+    # Sums of weights, and their products with sigma, must stay finite as well.
+    bad: NDArray[np.intp] = np.flatnonzero(~(np.abs(values) < 1e302))
     if bad.size:
         label, value = labels[bad[0]], values[bad[0]]
-        raise GainError(label, f"gain of label {label:g} is {value}: gains must be finite")
+        raise GainError(
+            label, f"gain of label {label:g} is {value:g}: gains must be finite, below 1e302"
+        )
     if values.size and values.min() < 0:
         where = int(values.argmin())
         message = f"gain of label {labels[where]:g} is {values[where]:g}, which is negative"

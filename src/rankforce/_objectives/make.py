@@ -156,6 +156,10 @@ def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
         entry = Entry(title, build, "the user's function", "the user", "O(n^2)", frozenset({"tau"}))
         return entry, {}
     parsed = parse_name(name)
+    if parsed.k is not None and not parsed.entry.has_cutoff:
+        raise ValueError(
+            f"{name!r}: {parsed.entry.name} has no cutoff, so @{parsed.k} means nothing"
+        )
     named = {"k": parsed.k, "p": parsed.p}
     return parsed.entry, {key: value for key, value in named.items() if value is not None}
 
@@ -190,8 +194,8 @@ def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
 def _check_cost(cost: str, sigma: float, center: float) -> Cost:
     if cost not in ("logistic", "sigmoid"):
         raise ValueError(f"unknown cost {cost!r}: choose 'logistic' or 'sigmoid'")
-    if _check_number("sigma", sigma, least=0.0) == 0.0:
-        raise ValueError("sigma is 0: it must be above 0")
+    if not 1e-3 <= _check_number("sigma", sigma, least=0.0) <= 1e3:
+        raise ValueError(f"sigma is {sigma!r}: it must lie between 0.001 and 1000")
     _check_number("center", center, least=-math.inf)
     if center != 0.0 and cost == "logistic":
         raise ValueError(f"center is {center!r}, but only cost='sigmoid' has a center")

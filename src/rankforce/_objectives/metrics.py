@@ -109,6 +109,7 @@ ENTRIES = [
         "Moffat and Zobel 2008",
         "O(n^2)",
         frozenset({"p"}),
+        has_cutoff=False,
     ),
     Entry(
         "lambdarank(recall)",
@@ -125,5 +126,6 @@ ENTRIES = [
         "Joachims et al. 2017",
         "O(n^2)",
         _GAIN,
+        has_cutoff=False,
     ),
 ]

@@ -30,14 +30,39 @@ _LOSS = "Wang et al. 2018"
 _COST = "O(n^2), no sort"
 
 ENTRIES = [
-    Entry("RankNet", build_ranknet, "1", "Burges et al. 2005", _COST, aliases=("rankmart",)),
+    Entry(
+        "RankNet",
+        build_ranknet,
+        "1",
+        "Burges et al. 2005",
+        _COST,
+        aliases=("rankmart",),
+        has_cutoff=False,
+    ),
     Entry(
         "BinRankNet",
         build_binary_ranknet,
         "b_hi - b_lo",
         "Adalia et al. 2025, Corollary 5.5",
         _COST,
+        has_cutoff=False,
     ),
-    Entry("LambdaLoss-ARP1", build_arp1, "y_hi", _LOSS, _COST, aliases=("arp-loss1",)),
-    Entry("LambdaLoss-ARP2", build_arp2, "y_hi - y_lo", _LOSS, _COST, aliases=("arp-loss2",)),
+    Entry(
+        "LambdaLoss-ARP1",
+        build_arp1,
+        "y_hi",
+        _LOSS,
+        _COST,
+        aliases=("arp-loss1",),
+        has_cutoff=False,
+    ),
+    Entry(
+        "LambdaLoss-ARP2",
+        build_arp2,
+        "y_hi - y_lo",
+        _LOSS,
+        _COST,
+        aliases=("arp-loss2",),
+        has_cutoff=False,
+    ),
 ]

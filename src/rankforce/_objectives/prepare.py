@@ -28,13 +28,11 @@ class Sorted(NamedTuple):
     gain: Floats
 
 
-def check_labels(labels: object, rows: int | None = None) -> Floats:
+def check_labels(labels: object) -> Floats:
     """Labels as float64; a label that is no finite number is an error that names its row."""
     values = np.asarray(labels, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"labels must be one number per row, got shape {values.shape}")
-    if rows is not None and len(values) != rows:
-        raise ValueError(f"{len(values)} labels for {rows} rows")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(f"label of row {bad[0]} is {values[bad[0]]}: labels must be finite")

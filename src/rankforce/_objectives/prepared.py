@@ -109,6 +109,12 @@ class Prepared:
     def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
         """The pairs of one query that have a weight; `hi` and `lo` are rows."""
         values = self._check_scores(scores)
+        found = self._pairs(values, query, iteration)
+        if not np.isfinite(found.weight).all():
+            raise ValueError(self._bad_weight(values, iteration))
+        return found
+
+    def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
         if not 0 <= query < max(len(self.sizes), 1):
             raise ValueError(f"query is {query}: there are {len(self.sizes)} queries")
         if not len(self.sizes):
@@ -184,7 +190,7 @@ class Prepared:
 
     def _bad_weight(self, values: Floats, iteration: int) -> str:
         for query in range(len(self.sizes)):
-            hi, lo, weight = self.pairs(values, query=query, iteration=iteration)
+            hi, lo, weight = self._pairs(values, query, iteration)
             bad = np.flatnonzero(~np.isfinite(weight))
             if bad.size:
                 return (
