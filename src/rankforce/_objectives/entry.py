@@ -53,3 +53,8 @@ class Entry:
     needs_k: bool = False
     has_cutoff: bool = True  # whether k changes anything
     aliases: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of `rf.objective` that this objective takes."""
+        return ["k", *sorted(self.uses), "sigma", "seed", "cost", "center"]

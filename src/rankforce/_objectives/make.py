@@ -165,12 +165,10 @@ def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
 
 
 def _check_known(entry: Entry, kept: dict[str, Any]) -> None:
-    known = ["k", *sorted(entry.uses), "sigma", "seed", "cost", "center"]
     for key in kept:
-        if key not in known:
-            raise ValueError(
-                f"objective {entry.name!r} has no parameter {key!r}: it has {', '.join(known)}"
-            )
+        if key not in entry.parameters:
+            has = ", ".join(entry.parameters)
+            raise ValueError(f"objective {entry.name!r} has no parameter {key!r}: it has {has}")
 
 
 def _check_values(kept: dict[str, Any]) -> dict[str, Any]:

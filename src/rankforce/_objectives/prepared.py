@@ -39,8 +39,8 @@ class Prepared:
         ruled = make_rules(what, int(self.sizes.max(initial=1)), objective.cost)
         by_label = label_order(values, self.index, what)
         self._labels = by_label._replace(scale=by_label.scale * ruled.scale)
-        self._queries = layout.Queries(*self.index)
         self._rules = ruled
+        self._data = (layout.Queries(*self.index), self._labels, ruled.tables)
         # Sorting and loading cost about 40 pairs' worth per document.
         reach = np.minimum(what.pair_set.cutoff * (2 if what.pair_set.extended else 1), self.sizes)
         self._cost = self.sizes * (40.0 + reach)
@@ -76,9 +76,7 @@ class Prepared:
                     first,
                     last,
                     values,
-                    self._queries,
-                    self._labels,
-                    self._rules.tables,
+                    *self._data,
                     self._rules.exact,
                     self._rules.fast,
                     code,
@@ -147,9 +145,7 @@ class Prepared:
             first,
             last,
             values,
-            self._queries,
-            self._labels,
-            self._rules.tables,
+            *self._data,
             self._rules.exact,
             layout.Force(1.0, 0.0, 1.0),
             *self._draw(iteration),

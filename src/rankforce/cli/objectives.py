@@ -42,13 +42,9 @@ def _record(entry: Entry) -> dict[str, object]:
         "formula": entry.formula,
         "source": entry.source,
         "cost": entry.cost,
-        "parameters": _parameters(entry),
+        "parameters": entry.parameters,
         "aliases": list(entry.aliases),
     }
-
-
-def _parameters(entry: Entry) -> list[str]:
-    return ["k", *sorted(entry.uses), "sigma", "seed", "cost", "center"]
 
 
 def _print_table(entries: list[Entry]) -> None:
@@ -70,9 +66,7 @@ def _print_one(entry: Entry) -> None:
     print(f"  weight      {entry.formula}")
     print(f"  source      {entry.source}")
     print(f"  cost        {entry.cost} per query")
-    print(
-        f"  parameters  {', '.join(_parameters(entry))}{' (k is needed)' if entry.needs_k else ''}"
-    )
+    print(f"  parameters  {', '.join(entry.parameters)}{' (k is needed)' if entry.needs_k else ''}")
     if entry.aliases:
         print(f"  also called {', '.join(entry.aliases)}")
     k = ", k=5" if entry.needs_k else ""
