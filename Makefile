@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 ARGS ?=
+WHAT ?= objectives
 
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -19,7 +20,7 @@ DEV = $(VENV)/.dev
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(CORE) ## print the forces of every objective on a small example
+demo: $(CORE) ## train several objectives on a made-up set and compare them
 	@$(BIN)/rankforce demo $(ARGS)
 
 test: lint ## check style and types, then run all tests (ARGS="-k name" for some)
@@ -34,8 +35,8 @@ format: $(DEV) ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(BENCH) ## time every objective beside LightGBM (ARGS="--help" for options)
-	$(BIN)/python benchmarks/objectives.py $(ARGS)
+bench: $(BENCH) ## measure beside the peers: WHAT=objectives, reading, training or quality
+	$(BIN)/python benchmarks/$(WHAT).py $(ARGS)
 
 clean: ## remove the environment, caches and build outputs
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

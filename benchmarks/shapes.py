@@ -1,4 +1,4 @@
-"""Made-up sets with the list lengths and label mix of known ones (no features needed here)."""
+"""Sizes, labels and scores of the made-up shapes, without their features."""
 
 from __future__ import annotations
 
@@ -7,28 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.data.made_up import SHAPES, Shape
 
-class Shape(NamedTuple):
-    """Facts of a training set; Adalia et al. 2025, Table 2, and Marcuzzi et al. 2023, Table 3."""
-
-    title: str
-    queries: int
-    median: float
-    shortest: int
-    longest: int
-    sigma: float  # of the logarithm of list lengths
-    labels: tuple[float, ...]
-
-
-SHAPES = {
-    "mslr": Shape("MSLR-WEB30K", 18_919, 110, 1, 1_251, 0.48, (0.52, 0.32, 0.13, 0.02, 0.01)),
-    "istella-s": Shape("Istella-S", 19_245, 124, 3, 180, 0.60, (0.89, 0.02, 0.04, 0.03, 0.02)),
-    "yahoo": Shape("Yahoo", 19_944, 19, 1, 139, 0.65, (0.26, 0.36, 0.28, 0.08, 0.02)),
-    # A tenth of its queries: 26.8 million documents do not fit a small machine's LightGBM.
-    "istella-x": Shape(
-        "Istella-X / 10", 1_000, 2_679, 100, 10_000, 0.10, (0.9983, 0.0005, 0.0005, 0.0004, 0.0003)
-    ),
-}
+__all__ = ["SHAPES", "Made", "Shape", "make"]
 
 
 class Made(NamedTuple):

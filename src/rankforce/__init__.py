@@ -1,4 +1,4 @@
-"""Learning to rank: the forces on documents for any ranking metric, at native speed.
+"""Learning to rank: train rankers for any ranking metric, and see the forces that do it.
 
 >>> import rankforce as rf
 >>> lam, hess = rf.objective("lambdarank-ndcg", k=1).gradients(
@@ -13,11 +13,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankforce._metrics.make import metric, metrics
+    from rankforce._metrics.metric import Metric
     from rankforce._objectives.make import additive, objective, objectives
     from rankforce._objectives.objective import Objective, Pairs
     from rankforce._objectives.prepared import Prepared
+    from rankforce.data.made_up import make_data
+    from rankforce.data.ranking_data import RankingData
+    from rankforce.data.read import read
+    from rankforce.ranker import Ranker, load
+    from rankforce.training.cross_validation import cv
+    from rankforce.training.train import train
 
-__all__ = ["Objective", "Pairs", "Prepared", "__version__", "additive", "objective", "objectives"]
+__all__ = [
+    "Metric",
+    "Objective",
+    "Pairs",
+    "Prepared",
+    "Ranker",
+    "RankingData",
+    "__version__",
+    "additive",
+    "cv",
+    "load",
+    "make_data",
+    "metric",
+    "metrics",
+    "objective",
+    "objectives",
+    "read",
+    "train",
+]
 
 # Loaded when first used, so that `import rankforce` is instant.
 _HOMES = {
@@ -27,6 +53,16 @@ _HOMES = {
     "Objective": "rankforce._objectives.objective",
     "Pairs": "rankforce._objectives.objective",
     "Prepared": "rankforce._objectives.prepared",
+    "metric": "rankforce._metrics.make",
+    "metrics": "rankforce._metrics.make",
+    "Metric": "rankforce._metrics.metric",
+    "RankingData": "rankforce.data.ranking_data",
+    "make_data": "rankforce.data.made_up",
+    "read": "rankforce.data.read",
+    "Ranker": "rankforce.ranker",
+    "load": "rankforce.ranker",
+    "cv": "rankforce.training.cross_validation",
+    "train": "rankforce.training.train",
 }
 
 

@@ -4,13 +4,18 @@ the number of threads."""
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 BLOCKS_PER_THREAD = 4
+SMALL = 200_000.0  # cost below which handing work to threads takes longer than doing it
+ROWS = 1 << 15  # of a block of rows
+FEW = 4  # blocks of rows below which threads do not pay
 
 
 def check_threads(threads: int) -> int:
@@ -18,6 +23,19 @@ def check_threads(threads: int) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(f"threads is {threads!r}: it must be a whole number from 1 up")
     return int(threads)
+
+
+_POOLS: dict[int, ThreadPoolExecutor] = {}
+# Threads do not survive a fork: a child that waited for them would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOLS.clear)
+
+
+def get_pool(threads: int) -> ThreadPoolExecutor:
+    """A pool of that many threads, kept: starting threads for every pass cost 1 ms a tree."""
+    if threads not in _POOLS:
+        _POOLS[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankforce")
+    return _POOLS[threads]
 
 
 def balanced_blocks(cost: NDArray[np.float64], blocks: int) -> list[tuple[int, int]]:
@@ -39,8 +57,26 @@ def run_blocks(
     work: Callable[[int, int], int], cost: NDArray[np.float64], threads: int
 ) -> list[int]:
     """Call `work(first, last)` for blocks that cover all queries; its answers in query order."""
-    if threads == 1:
+    if threads == 1 or cost.sum() < SMALL:
         return [work(0, len(cost))]
     blocks = balanced_blocks(cost, threads * BLOCKS_PER_THREAD)
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda block: work(*block), blocks))
+    return list(get_pool(threads).map(lambda block: work(*block), blocks))
+
+
+def run_parts(
+    work: Callable[[int, int, int], Any], cost: NDArray[np.float64], parts: int, threads: int
+) -> None:
+    """Call `work(part, first, last)` for a fixed number of parts, whatever the threads."""
+    blocks = enumerate(balanced_blocks(cost, parts))
+    list(get_pool(threads).map(lambda numbered: work(numbered[0], *numbered[1]), blocks))
+
+
+def run_rows(work: Callable[[int, int], Any], rows: int, threads: int) -> list[Any]:
+    """Call `work(first, last)` for blocks of ROWS rows; its answers in order.
+
+    The blocks are the same for every number of threads, and so are sums over them.
+    """
+    blocks = [(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    if threads == 1 or len(blocks) < FEW:
+        return [work(*block) for block in blocks]
+    return list(get_pool(threads).map(lambda block: work(*block), blocks))

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import rankforce as rf
+from rankforce.cli import VERBS
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -19,12 +20,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_verb() -> None:
     answer = run("--help")
     assert answer.returncode == 0
-    assert "objectives" in answer.stdout
-    assert "demo" in answer.stdout
+    for verb in VERBS:
+        assert f"    {verb} " in answer.stdout
     assert run().stdout == answer.stdout
 
 
-@pytest.mark.parametrize("verb", ["demo", "objectives"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_help_of_a_verb_has_examples(verb: str) -> None:
     answer = run(verb, "--help")
     assert answer.returncode == 0
@@ -78,13 +79,24 @@ def test_an_unknown_verb_names_the_choices() -> None:
 
 
 def test_demo_draws_every_objective() -> None:
-    answer = run("demo")
+    answer = run("demo", "--forces")
     assert answer.returncode == 0
     lines = answer.stdout.splitlines()
     drawn = {line[:26].strip() for line in lines if "|" in line}
     assert drawn == {entry.name for entry in rf.objectives()}
     incoherent = next(line for line in lines if line.startswith("LambdaRank-NDCG "))
     assert incoherent.endswith("incoherent")  # Marcuzzi et al. 2023, Table 1
+
+
+def test_demo_trains_several_objectives() -> None:
+    answer = run("demo", "--queries", "20", "--trees", "3", "-k", "3")
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    header = next(line for line in lines if line.startswith("objective"))
+    assert header.split()[1:] == ["NDCG@3", "P@3", "MAP", "MRR", "ARPb@3"]
+    trained = [line for line in lines if line.startswith(("Lambda", "RankNet"))]
+    assert len({line.split()[0] for line in trained}) > 4
+    assert len({tuple(line.split()[-5:]) for line in trained}) == len(trained)
 
 
 def test_demo_stops_quietly_when_its_reader_does() -> None:

@@ -47,6 +47,11 @@ class Objective:
         self.about = about
         self._recipe = recipe
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the objective was made from, apart from its name."""
+        return {key: value for key, value in self._recipe[1].items() if key != "name"}
+
     def prepare(
         self, labels: ArrayLike, *, group: ArrayLike | None = None, qid: ArrayLike | None = None
     ) -> Prepared:

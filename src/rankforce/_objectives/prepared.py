@@ -10,10 +10,11 @@ from rankforce._objectives.prepare import check_labels, label_order, make_rules
 from rankforce._objectives.tables import Floats
 from rankforce.kernels import exact, forces, layout
 from rankforce.kernels.compile import announce_compilation
-from rankforce.queries import index_queries
-from rankforce.threads import check_threads, run_blocks
+from rankforce.queries import QueryIndex, index_queries
+from rankforce.threads import check_threads, run_blocks, run_parts
 
 NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
+PARTS = 64  # of the queries, whatever the number of threads, so that sums stay the same
 _NO_INTEGERS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0)
 
@@ -28,12 +29,13 @@ class Prepared:
         *,
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,
+        index: QueryIndex | None = None,
     ) -> None:
         announce_compilation()
         values = check_labels(labels)
         self.objective = objective
         self.rows = len(values)
-        self.index = index_queries(self.rows, group=group, qid=qid)
+        self.index = index_queries(self.rows, group=group, qid=qid) if index is None else index
         self.sizes = self.index.sizes
         what = objective.description
         ruled = make_rules(what, int(self.sizes.max(initial=1)), objective.cost)
@@ -91,6 +93,39 @@ class Prepared:
             raise ValueError(self._bad_weight(values, iteration))
         return lam, hess
 
+    def shared_hessians(
+        self,
+        scores: Floats,
+        leaf: NDArray[np.int32],
+        leaves: int,
+        *,
+        norm: str,
+        iteration: int,
+        row_weight: Floats | None,
+        threads: int,
+    ) -> Floats:
+        """Sum over each leaf of the second derivatives of pairs with both documents in it."""
+        sums = np.zeros((PARTS, leaves))
+        weight = _NO_FLOATS if row_weight is None else row_weight
+        draw = self._draw(iteration)
+
+        def share(part: int, first: int, last: int) -> None:
+            exact.share_block(
+                first,
+                last,
+                scores,
+                *self._data,
+                self._rules.exact,
+                NORMS[norm],
+                *draw,
+                leaf,
+                weight,
+                sums[part],
+            )
+
+        run_parts(share, self._cost, PARTS, threads)
+        return np.asarray(sums.sum(axis=0))
+
     def effective_pairs(
         self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
     ) -> NDArray[np.int64]:
@@ -147,7 +182,6 @@ class Prepared:
             values,
             *self._data,
             self._rules.exact,
-            layout.Force(1.0, 0.0, 1.0),
             *self._draw(iteration),
             counts,
             hi,

@@ -8,7 +8,12 @@ import sys
 
 # Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
 VERBS = {
-    "demo": "print the forces of every objective on a small example",
+    "demo": "train several objectives on a made-up set, and see what changes",
+    "train": "train a ranker on a file",
+    "predict": "score the documents of a file",
+    "rank": "rank the documents of every query",
+    "evaluate": "judge a model or scores by any metrics",
+    "convert": "turn a data file into another format",
     "objectives": "list the objectives, or explain one",
 }
 
@@ -49,10 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        options.run(options)
+        return options.run(options) or 0
     except ValueError as error:
         print(f"rankforce {options.verb}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"rankforce {options.verb}: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         sys.stderr.close()
     return 0

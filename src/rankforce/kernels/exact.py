@@ -13,12 +13,14 @@ from rankforce.kernels.layout import (
     INTEGER_ROWS,
     LAM,
     LANES,
+    LIGHTGBM_NORM,
     MASK,
     RANK,
     SCORE,
     SUM_HESS,
     SUM_LAM,
     WEIGHT,
+    Force,
     at,
     largest_query,
     make_documents,
@@ -131,22 +133,55 @@ def take_sums(n, floats, docs):
         floats[SUM_HESS, p] = docs[at(HESS, p)]
 
 
+@kernel
+def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs):
+    """Bring one query into label order; returns the number of its members.
+
+    0 if it has no pair, -1 if its scores are bad.
+    """
+    start = queries.pointer[q]
+    n = queries.pointer[q + 1] - start
+    low, high = load_scores(scores, queries.row, start, n, floats)
+    if n > 0 and not low <= high:
+        return np.int64(-1)
+    classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
+    if len(classes) < 3 or labels.scale[q] == 0.0:
+        return np.int64(0)
+    positive = labels.positive[q]
+    known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
+    load_documents(
+        n,
+        low,
+        high,
+        start,
+        known,
+        labels.position,
+        labels.u,
+        positive,
+        tables,
+        rules,
+        integers,
+        floats,
+        docs,
+    )
+    key = draw_key(seed, iteration, queries.key[q])
+    return np.int64(mark_pair_set(n, classes, positive, labels.strategy[q], key, rules, integers))
+
+
+@kernel
+def list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight):
+    """Number of pairs of a loaded query; lists them, in label order, as far as `hi` has room."""
+    n = queries.pointer[q + 1] - queries.pointer[q]
+    classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
+    force = Force(1.0, 0.0, 1.0)
+    return np.int64(
+        walk_query(n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight)
+    )
+
+
 @entry
 def list_block(
-    first,
-    last,
-    scores,
-    queries,
-    labels,
-    tables,
-    rules,
-    force,
-    seed,
-    iteration,
-    counts,
-    hi,
-    lo,
-    weight,
+    first, last, scores, queries, labels, tables, rules, seed, iteration, counts, hi, lo, weight
 ):
     """Count the pairs of each query and list them, in label order, as far as `hi` has room.
 
@@ -157,35 +192,110 @@ def list_block(
     floats = np.zeros((FLOAT_ROWS, size), np.float64)
     docs = make_documents(size, np.zeros(1, np.float64))
     for q in range(first, last):
-        start = queries.pointer[q]
-        n = queries.pointer[q + 1] - start
         counts[q] = 0
-        low, high = load_scores(scores, queries.row, start, n, floats)
-        if n > 0 and not low <= high:
-            return q
-        classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
-        if len(classes) < 3 or labels.scale[q] == 0.0:
-            continue
-        positive = labels.positive[q]
-        known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
-        load_documents(
-            n,
-            low,
-            high,
-            start,
-            known,
-            labels.position,
-            labels.u,
-            positive,
-            tables,
-            rules,
-            integers,
-            floats,
-            docs,
+        members = load_query(
+            q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs
         )
-        key = draw_key(seed, iteration, queries.key[q])
-        members = mark_pair_set(n, classes, positive, labels.strategy[q], key, rules, integers)
-        counts[q] = walk_query(
-            n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight
+        if members < 0:
+            return q
+        if members > 0:
+            counts[q] = list_query(
+                q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight
+            )
+    return -1
+
+
+@kernel
+def share_pairs(n, pairs, hi, lo, weight, row_of, leaf, row_weight, scale, norm, rules, docs, sums):
+    """Add the listed pairs of one query that share a leaf."""
+    low = np.inf
+    high = -np.inf
+    for p in range(n):
+        low = min(low, docs[at(SCORE, p)])
+        high = max(high, docs[at(SCORE, p)])
+    is_apart = norm == LIGHTGBM_NORM and high > low
+    total = 0.0
+    for k in range(pairs):
+        x = docs[at(SCORE, hi[k])] - docs[at(SCORE, lo[k])]
+        apart = 0.01 + abs(x) if is_apart else 1.0
+        weight[k] /= apart
+        total += weight[k] / (1.0 + np.exp(rules.sigma * x))
+    factor = rules.sigma * scale
+    if norm == LIGHTGBM_NORM and total > 0.0:
+        s = 2.0 * factor * total
+        factor *= np.log1p(s) / (s * np.log(2.0))
+    for k in range(pairs):
+        first = row_of[hi[k]]
+        second = row_of[lo[k]]
+        if leaf[first] != leaf[second]:
+            continue
+        x = docs[at(SCORE, hi[k])] - docs[at(SCORE, lo[k])]
+        p = 1.0 / (1.0 + np.exp(rules.sigma * x))
+        both = 2.0 if len(row_weight) == 0 else row_weight[first] + row_weight[second]
+        sums[leaf[first]] += factor * rules.sigma * weight[k] * p * (1.0 - p) * both
+
+
+@entry
+def share_block(
+    first,
+    last,
+    scores,
+    queries,
+    labels,
+    tables,
+    rules,
+    norm,
+    seed,
+    iteration,
+    leaf,
+    row_weight,
+    sums,
+):
+    """Second derivatives of the pairs whose documents share a leaf, summed over each leaf.
+
+    Such pairs do not move apart when the leaf's value changes (Tunys 2015, appendix).
+    """
+    size = largest_query(first, last, queries)
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    docs = make_documents(size, np.zeros(1, np.float64))
+    hi = np.empty(0, np.int64)
+    lo = np.empty(0, np.int64)
+    weight = np.empty(0, np.float64)
+    row_of = np.empty(size, np.int64)
+    for q in range(first, last):
+        members = load_query(
+            q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs
+        )
+        if members < 0:
+            return q
+        if members == 0:
+            continue
+        pairs = list_query(
+            q, members, queries, labels, tables, rules, integers, docs, hi[:0], lo, weight
+        )
+        if pairs > len(hi):
+            hi = np.empty(pairs, np.int64)
+            lo = np.empty(pairs, np.int64)
+            weight = np.empty(pairs, np.float64)
+        list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight)
+        start = queries.pointer[q]
+        for i in range(start, queries.pointer[q + 1]):
+            row_of[labels.position[i]] = queries.row[i] if len(queries.row) > 0 else i
+        n = queries.pointer[q + 1] - start
+        share_pairs(
+            n,
+            pairs,
+            hi,
+            lo,
+            weight,
+            row_of,
+            leaf,
+            row_weight,
+            labels.scale[q],
+            norm,
+            rules,
+            docs,
+            sums,
         )
     return -1

@@ -1,0 +1,133 @@
+"""Does the fast setting lose quality? Ours and LightGBM's own, fold by fold, with significance.
+
+    python benchmarks/quality.py --data FOLDER                      # S1.txt.gz .. S5.txt.gz in it
+    python benchmarks/quality.py --data FOLDER --seeds 5 --levels 4,32
+
+Fold f trains on parts f, f+1, f+2, stops early on part f+3 and is judged on part f+4, counting
+round. Every contender has the same trees, learning rate and truncation; the value of a query is its
+mean over seeds. The p-value is that of Fisher's randomisation test on the differences of queries,
+two-sided.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+
+import rankforce as rf
+
+METRIC = rf.metric("ndcg@10")
+TREES = {"n_estimators": 500, "learning_rate": 0.05, "num_leaves": 31}
+
+
+def join(parts: list[rf.RankingData]) -> rf.RankingData:
+    return rf.RankingData(
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        qid=np.concatenate([part.qid for part in parts]),
+    )
+
+
+def fit_ours(train: rf.RankingData, valid: rf.RankingData, seed: int, **more: Any) -> Any:
+    ranker = rf.Ranker("lambdarank-ndcg", k=10, tau=30, seed=seed, progress=False, **TREES, **more)
+    return ranker.fit(train, eval_set=[valid], eval_metric="ndcg@10", early_stopping_rounds=50)
+
+
+def fit_lightgbm(train: rf.RankingData, valid: rf.RankingData, seed: int, **more: Any) -> Any:
+    # Its own seed changes nothing without sampling: the order of rows in a query does, so shuffle.
+    order = shuffle(train, seed)
+    ranker = lgb.LGBMRanker(**TREES, lambdarank_truncation_level=30, verbose=-1, seed=seed, **more)
+    return ranker.fit(
+        train.features[order],
+        train.labels[order],
+        group=train.group,
+        eval_set=[(valid.features, valid.labels)],
+        eval_group=[valid.group],
+        eval_metric="ndcg",
+        eval_at=[10],
+        callbacks=[lgb.early_stopping(50, verbose=False)],
+    )
+
+
+def shuffle(data: rf.RankingData, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    number = np.repeat(np.arange(len(data.sizes)), data.sizes)
+    return np.lexsort((rng.random(data.rows), number))
+
+
+def randomisation_test(difference: Any, *, draws: int = 20000, seed: int = 0) -> float:
+    """Share of random signs whose mean is at least as far from 0."""
+    rng = np.random.default_rng(seed)
+    seen = abs(difference.mean())
+    count = 0
+    for _ in range(draws // 1000):
+        signs = rng.integers(0, 2, (1000, len(difference))) * 2 - 1
+        count += int((np.abs(signs @ difference) / len(difference) >= seen - 1e-15).sum())
+    return (count + 1) / (draws + 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with S1.txt.gz ...")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--levels", default="", help="levels of quantised forces to try as well")
+    parser.add_argument("--max-bin", default="", help="numbers of bins to try as well")
+    parser.add_argument("--step", default="", help="steps to try as well, with commas")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
+    options = parser.parse_args()
+    contenders: dict[str, Any] = {
+        "LightGBM": (fit_lightgbm, {}),
+        "rankforce": (fit_ours, {}),
+        "rankforce, plain": (fit_ours, {"quantised": False}),
+    }
+    for levels in filter(None, options.levels.split(",")):
+        contenders[f"rankforce, {levels} levels"] = (fit_ours, {"quantised_levels": int(levels)})
+    for bins in filter(None, options.max_bin.split(",")):
+        contenders[f"rankforce, {bins} bins"] = (fit_ours, {"max_bin": int(bins)})
+    for step in filter(None, options.step.split(",")):
+        contenders[f"rankforce, {step}"] = (fit_ours, {"step": step})
+    parts = [rf.read(options.data / f"S{number}.txt.gz") for number in range(1, 6)]
+    values: dict[str, list[Any]] = {name: [] for name in contenders}
+    seconds = dict.fromkeys(contenders, 0.0)
+    trees = dict.fromkeys(contenders, 0)
+    for fold in range(options.folds):
+        train = join([parts[(fold + i) % 5] for i in range(3)])
+        valid, test = parts[(fold + 3) % 5], parts[(fold + 4) % 5]
+        for name, (fit, more) in contenders.items():
+            per_seed = []
+            for seed in range(options.seeds):
+                start = time.perf_counter()
+                ranker = fit(train, valid, seed, **more)
+                seconds[name] += time.perf_counter() - start
+                trees[name] += ranker.best_iteration_
+                per_seed.append(METRIC(ranker.predict(test.features), test.labels, qid=test.qid))
+            values[name].append(np.mean(per_seed, axis=0))
+    base = np.concatenate(values["LightGBM"])
+    print(f"{options.data.name}: {len(base)} queries, {options.seeds} seeds, {METRIC.conventions}")
+    print(f"{'':28}{'NDCG@10':>9}{'difference':>12}{'p':>8}{'best tree':>11}{'s/fit':>8}")
+    record = {}
+    runs = options.folds * options.seeds
+    for name, folds in values.items():
+        per_query = np.concatenate(folds)
+        difference = per_query - base
+        p = randomisation_test(difference) if name != "LightGBM" else 1.0
+        record[name] = {"ndcg@10": per_query.mean(), "difference": difference.mean(), "p": p}
+        print(
+            f"{name:28}{per_query.mean():9.4f}{difference.mean():12.4f}{p:8.3f}"
+            f"{trees[name] / runs:11.0f}{seconds[name] / runs:8.2f}"
+        )
+    if options.json:
+        Path(options.json).write_text(json.dumps(record, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Seconds per tree, peak memory and quality beside LightGBM, XGBoost and CatBoost.
+
+    python benchmarks/training.py                       # 722,000 documents, 200 leaves, 2 threads
+    python benchmarks/training.py --queries 500 --trees 10 --only rankforce,lightgbm
+    python benchmarks/training.py --json result.json
+
+Every contender runs in a process of its own on the same arrays, and they take turns. A tree's time
+is the time between two calls of a callback, so reading and binning are not in it; the median of a
+process counts, and of all rounds the best: machines are shared and noisy, and noise only ever adds.
+Memory is the peak of the whole process, the interpreter and its libraries included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# "mslr" queries that have 722 k documents.
+QUERIES = 5_890
+NO_TRUNCATION = 1_000_000
+# At most this share of LightGBM's seconds per tree, and of its peak memory.
+PROMISED = [
+    ("rankforce, tau 8", "LightGBM, tau 8", "seconds", 0.5),
+    ("rankforce, no tau", "LightGBM, no tau", "seconds", 0.45),
+    ("rankforce, tau 8", "LightGBM, tau 8", "memory", 1.1),
+]
+
+
+class Clock:
+    """Remembers when trees were done."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __call__(self, *_: Any) -> None:
+        self.times.append(time.perf_counter())
+
+    def after_iteration(self, *_: Any) -> bool:
+        """CatBoost's way of calling back; True goes on."""
+        self()
+        return True
+
+    @property
+    def seconds(self) -> float:
+        """Median seconds of a tree, the first two left out."""
+        steps = np.diff(self.times)[1:]
+        return float(statistics.median(steps))
+
+
+Fit = Callable[[Any, dict[str, Any], Clock], Callable[[Any], Any]]
+
+
+def fit_rankforce(data: Any, options: dict[str, Any], clock: Clock) -> Callable[[Any], Any]:
+    import rankforce as rf
+
+    tau = float("inf") if options["tau"] >= NO_TRUNCATION else options["tau"]
+    ranker = rf.Ranker(
+        "lambdarank-ndcg",
+        k=10,
+        tau=tau,
+        n_estimators=options["trees"],
+        num_leaves=options["leaves"],
+        threads=options["threads"],
+        learning_rate=0.05,
+        progress=False,
+    )
+    ranker.fit(data["X"], data["y"], group=data["group"], callbacks=[clock])
+    return ranker.predict
+
+
+def fit_lightgbm(data: Any, options: dict[str, Any], clock: Clock) -> Callable[[Any], Any]:
+    import lightgbm as lgb
+
+    ranker = lgb.LGBMRanker(
+        n_estimators=options["trees"],
+        num_leaves=options["leaves"],
+        n_jobs=options["threads"],
+        learning_rate=0.05,
+        lambdarank_truncation_level=options["tau"],
+        verbose=-1,
+    )
+    ranker.fit(data["X"], data["y"], group=data["group"], callbacks=[clock])
+    return lambda X: ranker.predict(X)
+
+
+def fit_xgboost(data: Any, options: dict[str, Any], clock: Clock) -> Callable[[Any], Any]:
+    import xgboost as xgb
+
+    class Callback(xgb.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            clock()
+            return False
+
+    ranker = xgb.XGBRanker(
+        objective="rank:ndcg",
+        n_estimators=options["trees"],
+        max_leaves=options["leaves"],
+        max_depth=0,
+        grow_policy="lossguide",
+        tree_method="hist",
+        n_jobs=options["threads"],
+        learning_rate=0.05,
+        lambdarank_pair_method="topk",
+        lambdarank_num_pair_per_sample=min(options["tau"], 10_000),
+        callbacks=[Callback()],
+    )
+    ranker.fit(data["X"], data["y"], group=data["group"])
+    return lambda X: ranker.predict(X)
+
+
+def fit_catboost(data: Any, options: dict[str, Any], clock: Clock) -> Callable[[Any], Any]:
+    import catboost
+
+    ranker = catboost.CatBoostRanker(
+        loss_function="YetiRank",
+        iterations=options["trees"],
+        grow_policy="Lossguide",
+        max_leaves=options["leaves"],
+        depth=16,
+        thread_count=options["threads"],
+        learning_rate=0.05,
+        verbose=False,
+        allow_writing_files=False,
+    )
+    qid = np.repeat(np.arange(len(data["group"])), data["group"])
+    ranker.fit(data["X"], data["y"], group_id=qid, callbacks=[clock])
+    return lambda X: ranker.predict(X)
+
+
+CONTENDERS: dict[str, tuple[Fit, int]] = {
+    "LightGBM, tau 8": (fit_lightgbm, 8),
+    "rankforce, tau 8": (fit_rankforce, 8),
+    "XGBoost, tau 8": (fit_xgboost, 8),
+    "LightGBM, no tau": (fit_lightgbm, NO_TRUNCATION),
+    "rankforce, no tau": (fit_rankforce, NO_TRUNCATION),
+    "CatBoost YetiRank": (fit_catboost, 0),
+}
+
+
+def peak_megabytes() -> float:
+    """Peak of this process. Linux's ru_maxrss would include the parent's before the fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
+
+
+def run_one(name: str, folder: Path, options: dict[str, Any]) -> dict[str, float]:
+    """One contender, in this process."""
+    fit, tau = CONTENDERS[name]
+    data = {key: np.load(folder / f"{key}.npy") for key in ("X", "y", "group")}
+    clock = Clock()
+    start = time.perf_counter()
+    predict = fit(data, options | {"tau": tau}, clock)
+    whole = time.perf_counter() - start
+    memory = peak_megabytes()
+    import rankforce as rf
+
+    test = {key: np.load(folder / f"{key}_valid.npy") for key in ("X", "y", "group")}
+    values = rf.metric("ndcg@10")(predict(test["X"]), test["y"], group=test["group"])
+    found = {"seconds": clock.seconds, "whole": whole, "memory": memory}
+    return found | {"ndcg": float(values.mean())}
+
+
+def make_arrays(folder: Path, queries: int) -> str:
+    import rankforce as rf
+
+    for suffix, seed, count in (("", 0, queries), ("_valid", 1, max(queries // 10, 50))):
+        data = rf.make_data("mslr", queries=count, seed=seed)
+        np.save(folder / f"X{suffix}.npy", data.features)
+        np.save(folder / f"y{suffix}.npy", data.labels)
+        np.save(folder / f"group{suffix}.npy", data.group)
+        if not suffix:
+            shape = repr(data)
+    return shape
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--trees", type=int, default=20)
+    parser.add_argument("--leaves", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="contenders with one of these in their name")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(run_one(options.one, options.folder, vars(options))))
+        return
+    only = [part.strip().lower() for part in options.only.split(",") if part.strip()]
+    names = [n for n in CONTENDERS if not only or any(part in n.lower() for part in only)]
+    packages = ("rankforce", "lightgbm", "xgboost", "catboost", "numba")
+    versions = {name: version(name) for name in packages}
+    print(" ".join(f"{name} {number}" for name, number in versions.items()), end="; ")
+    print(f"Python {platform.python_version()}, {options.threads} threads")
+    results: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        shape = make_arrays(Path(folder), options.queries)
+        print(f"{shape}, {options.trees} trees of {options.leaves} leaves")
+        for number in range(options.rounds):
+            for name in names:
+                command = [sys.executable, __file__, "--one", name, "--folder", folder]
+                for key in ("trees", "leaves", "threads"):
+                    command += [f"--{key}", str(getattr(options, key))]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                found = json.loads(done.stdout.strip().splitlines()[-1])
+                best = results.setdefault(name, found)
+                results[name] = {key: min(best[key], found[key]) for key in found}
+            print(f"round {number + 1} of {options.rounds} done", file=sys.stderr)
+    report(results)
+    if options.json:
+        record = {"versions": versions, "shape": shape, "results": results}
+        Path(options.json).write_text(
+            json.dumps(record | {"promised": verdicts(results)}, indent=2)
+        )
+
+
+def verdicts(results: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """The promises beside what was measured."""
+    rows = []
+    for ours, theirs, key, limit in PROMISED:
+        if ours in results and theirs in results:
+            ratio = results[ours][key] / results[theirs][key]
+            rows.append({"what": f"{ours} / {theirs}: {key}", "limit": limit, "ratio": ratio})
+    return rows
+
+
+def report(results: dict[str, dict[str, float]]) -> None:
+    print(f"{'':20}{'s/tree':>9}{'whole fit s':>13}{'peak MB':>10}{'NDCG@10':>10}")
+    for name, row in results.items():
+        numbers = f"{row['seconds']:9.3f}{row['whole']:13.1f}{row['memory']:10.0f}"
+        print(f"{name:20}{numbers}{row['ndcg']:10.4f}")
+    print(f"\n{'promised':50}{'at most':>9}{'measured':>10}")
+    for row in verdicts(results):
+        mark = "" if row["ratio"] <= row["limit"] else "  missed"
+        print(f"{row['what']:50}{row['limit']:9.2f}{row['ratio']:10.3f}{mark}")
+
+
+if __name__ == "__main__":
+    main()

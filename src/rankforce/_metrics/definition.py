@@ -1,0 +1,73 @@
+"""What the registry knows about a metric, and how parameters become a definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rankforce._objectives.gains import GainLike
+from rankforce._objectives.tables import Table
+
+Kind = Literal["sum", "average precision", "reciprocal rank", "cascade", "own"]
+Value = Literal["gain", "binary", "clicks", "stop"]
+Ideal = Literal["none", "best", "size", "relevant", "hits"]
+NoRelevant = Literal[0, 1, "skip"]
+# One query: its scores and labels, in the order of rows.
+OwnMetric = Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric: what a document is worth, how ranks add that up, and what it is divided by."""
+
+    kind: Kind
+    value: Value = "binary"
+    gain: GainLike = "2^y-1"  # where `value` is "gain"
+    position: Table | None = None  # value of a rank, where `kind` is "sum"
+    end: float = math.inf  # ranks beyond it count nothing
+    ideal: Ideal = "none"
+    max_label: float | None = None  # of "stop"; None: the largest label of the data
+    function: OwnMetric | None = None  # where `kind` is "own"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The checked parameters of `rf.metric`; those that an entry does not use stay unset."""
+
+    k: int | None = None
+    gain: GainLike | None = None
+    p: float = 0.8
+    max_label: float | None = None
+
+    @property
+    def cutoff(self) -> float:
+        """`k`, by default the whole list."""
+        return math.inf if self.k is None else self.k
+
+    def whole_k(self) -> int:
+        """`k` of a metric that cannot do without."""
+        assert self.k is not None
+        return self.k
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric: its name, how to build it, and what to tell about it."""
+
+    name: str
+    build: Callable[[Parameters], Definition]
+    formula: str
+    source: str
+    uses: frozenset[str] = frozenset()  # parameters beyond k and no_relevant
+    cutoff: Literal["optional", "needed", "none"] = "optional"
+    no_relevant: NoRelevant = 0  # by default
+    higher_is_better: bool = True
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of `rf.metric` that this metric takes."""
+        k = [] if self.cutoff == "none" else ["k"]
+        return [*k, "no_relevant", *sorted(self.uses)]

@@ -1,0 +1,118 @@
+"""Turns labels and metrics into the arrays that the kernel reads, once per data set."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce._metrics.definition import Definition
+from rankforce._metrics.metric import Metric
+from rankforce._objectives.gains import GainError, gain_values
+from rankforce._objectives.tables import Floats
+from rankforce.kernels import metrics as kernel
+from rankforce.queries import QueryIndex
+
+_NO_END = 2**31 - 1
+_KINDS = {
+    "sum": kernel.SUM,
+    "average precision": kernel.AVERAGE_PRECISION,
+    "reciprocal rank": kernel.RECIPROCAL_RANK,
+    "cascade": kernel.CASCADE,
+}
+
+
+class Plan(NamedTuple):
+    """Metrics as numbers, in the order of the kernel's arguments."""
+
+    columns: Floats  # value of each document, one row for each kind of value
+    column_of: NDArray[np.int64]  # the row of `columns` that a metric reads
+    kind_of: NDArray[np.int64]
+    end_of: NDArray[np.int64]  # how many ranks a metric reads
+    tables: Floats  # value of each rank, one row for each metric
+    depth: int  # how many ranks any metric reads
+
+
+def make_plan(metrics: list[Metric], labels: Floats, index: QueryIndex) -> Plan:
+    """The kernel's view of `metrics`; documents stand in the order of places."""
+    definitions = [metric.definition for metric in metrics]
+    distinct, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    number = index.places(number.reshape(-1))
+    keys: list[tuple[Any, ...]] = []
+    columns: list[Floats] = []
+    column_of = []
+    for metric in metrics:
+        key = _column_key(metric.definition)
+        if key not in keys:
+            keys.append(key)
+            try:
+                worth = document_values(metric.definition, distinct)
+            except GainError as error:
+                row = first[np.searchsorted(distinct, error.label)]
+                raise ValueError(f"{metric.name}, row {row}: {error}") from None
+            columns.append(worth[number])
+        column_of.append(keys.index(key))
+    ends = [_NO_END if d.end == math.inf else min(int(d.end), _NO_END) for d in definitions]
+    depth = max(ends, default=1)
+    ranks = np.arange(1.0, 1.0 + min(depth, int(index.sizes.max(initial=1))))
+    tables = np.zeros((len(metrics), len(ranks)))
+    for row, definition in enumerate(definitions):
+        if definition.position is not None:
+            tables[row] = definition.position(ranks)
+    return Plan(
+        np.stack(columns) if columns else np.empty((0, len(labels))),
+        np.array(column_of, np.int64),
+        np.array([_KINDS[d.kind] for d in definitions], np.int64),
+        np.array(ends, np.int64),
+        tables,
+        depth,
+    )
+
+
+def _column_key(definition: Definition) -> tuple[Any, ...]:
+    gain = definition.gain if definition.value == "gain" else None
+    if gain == "binary":
+        return ("binary", None, None)
+    return definition.value, gain, definition.max_label
+
+
+def document_values(definition: Definition, labels: Floats) -> Floats:
+    """What a document is worth, for each of the distinct `labels` in ascending order."""
+    if definition.value == "binary":
+        return gain_values("binary", labels)
+    if definition.value == "gain":
+        return gain_values(definition.gain, labels)
+    if definition.value == "clicks":
+        for label in labels[:1], labels[-1:]:
+            if label.size and not 0.0 <= label[0] <= 1.0:
+                message = f"label {label[0]:g} is no share of clicks: it must lie from 0 to 1"
+                raise GainError(label[0], message)
+        return np.asarray(np.exp2(4.0 * labels) - 1.0)
+    return _stop_probabilities(definition.max_label, labels)
+
+
+def _stop_probabilities(max_label: float | None, labels: Floats) -> Floats:
+    """(2^y - 1) / 2^max_label."""
+    if not labels.size:
+        return labels
+    top = float(labels[-1]) if max_label is None else max_label
+    if labels[-1] > top:
+        raise GainError(labels[-1], f"label {labels[-1]:g} is above max_label={top:g}")
+    gain_values("2^y-1", labels)  # refuses labels that are negative or too large
+    return np.asarray(np.exp2(labels - top) - 2.0**-top)
+
+
+def divisors(metric: Metric, best: Floats, relevant: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """What the values of each query are divided by; `best` is the sum of the ideal ranking."""
+    definition = metric.definition
+    if definition.ideal == "best":
+        return best
+    if definition.ideal == "size":
+        return np.minimum(sizes, definition.end).astype(np.float64)
+    if definition.ideal == "relevant":
+        return relevant
+    if definition.ideal == "hits":
+        return np.minimum(relevant, definition.end)
+    return np.ones(len(sizes))

@@ -1,0 +1,39 @@
+"""Turn a data file into another format: LETOR text, Parquet or CSV, packed or not.
+
+The format of each file is that of its name (.txt, .parquet, .csv; .gz and .zst behind it), or what
+--from and --to say. The file is worked off in blocks, so that it may be larger than the memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLES = """examples:
+  rankforce convert train.txt train.parquet
+  rankforce convert train.csv.gz train.txt.zst
+  rankforce convert S1.dat S1.parquet --from letor
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this verb."""
+    parser.add_argument("source", metavar="FROM", help="the file to read")
+    parser.add_argument("target", metavar="TO", help="the file to write")
+    formats = ["letor", "parquet", "csv"]
+    parser.add_argument("--from", dest="source_format", choices=formats, help="format of FROM")
+    parser.add_argument("--to", dest="target_format", choices=formats, help="format of TO")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Convert."""
+    from rankforce.data.convert import convert
+
+    rows = convert(
+        options.source,
+        options.target,
+        source_format=options.source_format,
+        target_format=options.target_format,
+        progress=not options.quiet,
+    )
+    print(f"{options.target}: {rows} rows")

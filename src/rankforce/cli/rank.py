@@ -1,0 +1,46 @@
+"""Rank the documents of every query of a file, best first.
+
+Columns: query, rank, document (its id, or its row if the file has none), score, with tabs; or a run
+in the form of TREC; or JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rankforce.cli.files import add_model_and_data, output
+
+EXAMPLES = """examples:
+  rankforce rank --model run/ --data test.txt --top 10
+  rankforce rank --model run/ --data test.txt --format trec --out run.trec
+  rankforce rank --model run/ --data test.txt --top 3 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this verb."""
+    add_model_and_data(parser)
+    parser.add_argument("--top", type=int, help="documents of each query (default: all)")
+    parser.add_argument("--format", choices=["tsv", "trec"], default="tsv")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--out", metavar="FILE", help="where the lists go (default: print them)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Rank and write."""
+    import rankforce as rf
+
+    data = rf.read(options.data)
+    ranking = rf.load(options.model).rank(data, top=options.top)
+    documents = ranking.row.tolist() if data.doc_ids is None else data.doc_ids[ranking.row].tolist()
+    columns = (ranking.query.tolist(), ranking.rank.tolist(), documents, ranking.score.tolist())
+    lines = zip(*columns, strict=True)
+    with output(options.out) as file:
+        if options.json:
+            keys = ("query", "rank", "document", "score")
+            file.write(json.dumps([dict(zip(keys, line, strict=True)) for line in lines]) + "\n")
+        elif options.format == "trec":
+            file.writelines(f"{q} Q0 {d} {r} {s!r} rankforce\n" for q, r, d, s in lines)
+        else:
+            file.writelines(f"{q}\t{r}\t{d}\t{s!r}\n" for q, r, d, s in lines)

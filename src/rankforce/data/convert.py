@@ -1,0 +1,389 @@
+"""Turns a data file into another format, a block of rows at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from rankforce.data import columnar
+from rankforce.data import write as writer
+from rankforce.data.open import MAGIC
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.read import find_format, read_beside
+from rankforce.data.text_blocks import Shape, find_shape, read_blocks
+from rankforce.queries import index_queries
+
+PathLike = str | os.PathLike[str]
+
+DRAW_EVERY = 0.1  # seconds between two redraws of the bar
+SHOWN = 5  # names in a note
+NAMES = {"letor": "LETOR text", "csv": "CSV"}
+ROW = re.compile(r"(\brow |\bweight\[)(\d+)")  # in a message
+
+
+def convert(
+    source: PathLike,
+    target: PathLike,
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    progress: bool = False,
+) -> int:
+    """Write the rows of a data file to another file, in another format; the number of rows.
+
+    Formats are "letor", "parquet" and "csv", or come from the names; text may be packed (.gz,
+    .zst). No more than some blocks of rows are in memory at once. What the target has no place for
+    is said in one line on standard error. The target is whole or, after an error, as it was.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.txt").write_text("2 qid:7 1:0.5 # docid = D1\\n0 qid:7 2:3\\n")
+    >>> convert(folder / "a.txt", folder / "a.csv")
+    2
+    >>> print((folder / "a.csv").read_text().replace('"', ""), end="")
+    label,qid,doc_id,Column_0,Column_1
+    2,7,D1,0.5,0
+    0,7,,0,3
+    """
+    start, place = Path(source), Path(target)
+    kind = _check_source(start, source_format)
+    to, _ = writer.find_target(place, target_format)
+    if place.exists() and os.path.samefile(start, place):
+        raise ValueError(f"{place} is the file to read: expected another file to write")
+    bar = Bar(start, place, is_wanted=progress)
+    with contextlib.ExitStack() as stack:
+        stack.callback(bar.clear)
+        blocks = stack.enter_context(contextlib.closing(_BLOCKS[kind](start, bar)))
+        blocks = stack.enter_context(contextlib.closing(_noted(blocks, to, place, bar)))
+        if to == "parquet":
+            blocks = stack.enter_context(contextlib.closing(_merged(blocks, writer.GROUP_VALUES)))
+        rows = writer.write(blocks, place, to)
+    bar.finish(rows)
+    return rows
+
+
+def _check_source(path: Path, format: str | None) -> str:
+    """The format of the file to read."""
+    if not path.is_file():
+        reason = "it is a folder" if path.is_dir() else "there is no such file"
+        raise ValueError(f"cannot read {path}: {reason}")
+    kind = format or find_format(path)
+    if kind not in _BLOCKS:
+        raise ValueError(f"unknown format {kind!r}: choose 'letor', 'parquet' or 'csv'")
+    return kind
+
+
+class Bar:
+    """What a conversion says on standard error: a live line in a terminal, and one at the end."""
+
+    def __init__(
+        self, source: Path, target: Path, *, is_wanted: bool, stream: TextIO | None = None
+    ) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._is_wanted = is_wanted
+        self._is_live = is_wanted and self._stream.isatty()
+        self._source, self._target = source, target
+        self._megabytes = source.stat().st_size / 1e6
+        self._begin = self._start = self._shown = time.monotonic()
+        self._what = ""
+        self._drawn = 0
+
+    def start(self, what: str) -> None:
+        """Another pass over the file begins."""
+        self._what = what
+        self._start = time.monotonic()
+
+    def seen(self, share: float) -> None:
+        """This share of the file has been read in this pass."""
+        now = time.monotonic()
+        if not self._is_live or now - self._shown < DRAW_EVERY:
+            return
+        self._shown = now
+        text = describe(self._what, share, self._megabytes, now - self._start)
+        text = text[: shutil.get_terminal_size().columns - 1]
+        self._stream.write("\r" + text.ljust(self._drawn))
+        self._stream.flush()
+        self._drawn = len(text)
+
+    def say(self, text: str) -> None:
+        """One line that stays, whether a bar is wanted or not."""
+        self.clear()
+        print(text, file=self._stream, flush=True)
+
+    def clear(self) -> None:
+        """Take the live line away."""
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+            self._drawn = 0
+
+    def finish(self, rows: int) -> None:
+        """The file is there."""
+        seconds = time.monotonic() - self._begin
+        speed = self._megabytes / max(seconds, 1e-9)
+        if self._is_wanted:
+            self.say(
+                f"{self._source} -> {self._target}: {rows} rows, {self._megabytes:.1f} MB read "
+                f"in {_clock(round(seconds))} ({speed:.1f} MB/s)"
+            )
+
+
+def describe(what: str, share: float, megabytes: float, seconds: float) -> str:
+    """One line: what is done, how much of the file, speed, time left.
+
+    >>> describe("writing b.csv", 0.25, megabytes=200.0, seconds=10.0)
+    'writing b.csv [#####---------------]  25%  5.0 MB/s  0:30 left'
+    """
+    full = int(share * 20)
+    left = round(seconds * (1 - share) / max(share, 1e-9))
+    speed = share * megabytes / max(seconds, 1e-9)
+    drawing = "#" * full + "-" * (20 - full)
+    return f"{what} [{drawing}] {share:4.0%}  {speed:.1f} MB/s  {_clock(left)} left"
+
+
+def _clock(seconds: int) -> str:
+    hours, rest = divmod(seconds, 3600)
+    minutes, last = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{last:02}" if hours else f"{minutes}:{last:02}"
+
+
+Blocks = Generator[RankingData, None, None]
+
+
+def _letor_blocks(path: Path, bar: Bar) -> Blocks:
+    """Blocks of a text file, with the files beside it."""
+    bar.start(f"checking {path.name}")
+    shape = find_shape(path, seen=bar.seen)
+    weight = read_beside(path, (".weight",))
+    if weight is not None and len(weight) != shape.rows:
+        raise ValueError(f"{path}.weight has {len(weight)} lines, {path} has {shape.rows} rows")
+    ends = None if shape.has_qid else _ends_of_queries(path, shape)
+    bar.start("converting")
+    first = 0
+    for file in read_blocks(path, shape, seen=bar.seen):
+        end = first + len(file.labels)
+        qid = file.qid
+        if ends is not None:
+            qid = np.searchsorted(ends, np.arange(first, end), side="right")
+        part = None if weight is None else weight[first:end]
+        with _counted_from(first, f"{path}: "):
+            data = RankingData(
+                file.features, file.labels, qid=qid, weight=part, doc_ids=file.doc_ids
+            )
+        yield data
+        first = end
+
+
+def _ends_of_queries(path: Path, shape: Shape) -> Any:
+    """The row behind each query, where the file beside the text has their sizes."""
+    sizes = read_beside(path, (".query", ".group"))
+    if sizes is None:
+        raise ValueError(
+            f"{path} has no qid: and there is no {path.name}.query beside it: "
+            "which rows belong to one query?"
+        )
+    with _counted_from(0, f"{path}: "):
+        return index_queries(shape.rows, group=sizes).pointer[1:]
+
+
+@contextlib.contextmanager
+def _counted_from(first: int, place: str = "") -> Iterator[None]:
+    """In an error about a block, make the number of the row that of the file."""
+    try:
+        yield
+    except ValueError as error:
+        text = ROW.sub(lambda match: match[1] + str(first + int(match[2])), str(error), count=1)
+        raise ValueError(place + text) from error
+
+
+def _parquet_blocks(path: Path, bar: Bar) -> Blocks:
+    """Blocks of a Parquet file."""
+    with columnar.open_parquet(path, columnar.Asked()) as columns:
+        _say_left_out(path, columns, bar)
+        rows = columns.rows or 0
+        known = _find_categories(path, columns, bar)
+        bar.start("converting")
+        yield from _column_blocks(columns, lambda done: bar.seen(done / max(rows, 1)), known=known)
+
+
+def _csv_blocks(path: Path, bar: Bar) -> Blocks:
+    """Blocks of a CSV file; whether all query ids are numbers is only known at its end."""
+    file = _CountedFile()
+    with columnar.open_csv(path, columnar.Asked(), open_stream=file.open) as columns:
+        _say_left_out(path, columns, bar)
+        bar.start(f"checking {path.name}")
+        is_whole, qid = True, columns.roles.qid
+        with contextlib.closing(columns.read([qid])) as batches:
+            for batch in batches:
+                is_whole = columnar.are_whole(batch.column(qid).unique().to_pylist())
+                bar.seen(file.share())
+                if not is_whole:
+                    break
+        bar.start("converting")
+        yield from _column_blocks(columns, lambda done: bar.seen(file.share()), is_whole=is_whole)
+
+
+def _say_left_out(path: Path, columns: columnar.Columns, bar: Bar) -> None:
+    wanted = set(columnar.wanted(columns.roles))
+    names = [repr(name) for name in columns.names if name not in wanted]
+    if names:
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        shown = ", ".join(names[:SHOWN]) + more
+        bar.say(f"{path}: columns that hold no numbers are left out: {shown}")
+
+
+def _find_categories(
+    path: Path, columns: columnar.Columns, bar: Bar
+) -> dict[int, list[Any]] | None:
+    """All values of the features that are categories: a writer asks for them at the start."""
+    pa: Any = importlib.import_module("pyarrow")
+    pq: Any = importlib.import_module("pyarrow.parquet")
+    schema = pq.read_schema(path)
+    names = {
+        number: name
+        for number, name in enumerate(columns.roles.features)
+        if pa.types.is_dictionary(schema.field(name).type)
+    }
+    if not names:
+        return None
+    bar.start(f"checking {path.name}")
+    known: dict[int, list[Any]] = {number: [] for number in names}
+    done = 0
+    for batch in columns.read(list(names.values())):
+        for number, name in names.items():
+            columnar.add_categories(batch.column(name), known[number])
+        done += batch.num_rows
+        bar.seen(done / max(columns.rows or 0, 1))
+    return known
+
+
+def _column_blocks(
+    columns: columnar.Columns,
+    seen: Callable[[int], None],
+    *,
+    known: dict[int, list[Any]] | None = None,
+    is_whole: bool | None = None,
+) -> Blocks:
+    """Batches of columns as data; `seen` is told the rows so far."""
+    done = 0
+    with contextlib.closing(columns.read(columnar.wanted(columns.roles))) as batches:
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            with _counted_from(done):
+                data = columnar.gather(
+                    [batch], columns.roles, batch.num_rows, known=known, is_whole=is_whole
+                )
+            yield data
+            done += batch.num_rows
+            seen(done)
+    if done == 0:
+        raise ValueError("holds no rows: expected one or more")
+
+
+class _CountedFile:
+    """Text, packed or not, and how much of its file has been read."""
+
+    def __init__(self) -> None:
+        self._raw: Any = None
+
+    @contextlib.contextmanager
+    def open(self, path: PathLike) -> Iterator[Any]:
+        """The stream of the text, from its start."""
+        pa: Any = importlib.import_module("pyarrow")
+        with pa.OSFile(os.fspath(path)) as self._raw:
+            head = self._raw.read(4)
+            self._raw.seek(0)
+            codec = next((codec for magic, codec in MAGIC.items() if head.startswith(magic)), None)
+            if codec is None:
+                yield self._raw
+                return
+            with pa.CompressedInputStream(self._raw, codec) as stream:
+                yield stream
+
+    def share(self) -> float:
+        """The share that has been read, of the file as it is on the disk."""
+        return float(self._raw.tell() / max(self._raw.size(), 1))
+
+
+def _noted(blocks: Blocks, kind: str, target: Path, bar: Bar) -> Blocks:
+    """The blocks; at the first, a line on what the target cannot hold."""
+    for number, data in enumerate(blocks):
+        if number == 0 and (lost := _lost(data, kind)):
+            bar.say(f"{target}: {'; '.join(lost)}")
+        yield data
+
+
+def _lost(data: RankingData, kind: str) -> list[str]:
+    """What is not the same behind a writer of this format."""
+    if kind == "parquet":
+        return []
+    lost = []
+    usual = [f"Column_{column}" for column in range(len(data.feature_names))]
+    has = {
+        "feature names": kind == "letor" and data.feature_names != usual,
+        "weights": kind == "letor" and data.row_weight is not None,
+        "sources": kind == "letor" and bool(data.sources),
+        "the marks and names of categories": bool(data.categorical),
+    }
+    if any(has.values()):
+        what = ", ".join(name for name, is_there in has.items() if is_there)
+        lost.append(f"{NAMES[kind]} has no place for {what}: left out")
+    if kind == "csv" and data.sources:
+        lost.append(f"sources are plain columns: read with sources={list(data.sources)}")
+    if not data.has_labels:
+        lost.append("the source has no labels: 0 is written")
+    return lost
+
+
+def _merged(blocks: Blocks, values: int) -> Blocks:
+    """Blocks of up to about that many values: each becomes a row group, and small ones are slow."""
+    held: list[RankingData] = []
+    rows = 0
+    for data in blocks:
+        if held and (rows + data.rows) * data.features.shape[1] > values:
+            yield _joined(held)
+            held, rows = [], 0
+        held.append(data)
+        rows += data.rows
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[RankingData]) -> RankingData:
+    """Blocks of one file as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return RankingData(
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.labels for part in parts]) if first.has_labels else None,
+        qid=np.concatenate([part.qid for part in parts]),
+        weight=_together([part.weight for part in parts]),
+        doc_ids=_together([part.doc_ids for part in parts]),
+        feature_names=first.feature_names,
+        categorical=first.categorical,
+        categories=first.categories,
+        sources={name: _together([part.sources[name] for part in parts]) for name in first.sources},
+    )
+
+
+def _together(arrays: list[Any]) -> Any:
+    return None if arrays[0] is None else np.concatenate(arrays)
+
+
+_BLOCKS: dict[str, Callable[[Path, Bar], Blocks]] = {
+    "letor": _letor_blocks,
+    "parquet": _parquet_blocks,
+    "csv": _csv_blocks,
+}

@@ -1,0 +1,121 @@
+"""The text of a CSV file: its header, and which cell is wrong when it cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import itertools
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rankforce.data.open import MAGIC
+
+PathLike = str | os.PathLike[str]
+
+SEPARATORS = ",\t;"
+MISSING = ("", "NA", "N/A", "NaN", "nan", "-nan", "null", "NULL", "None")
+LARGEST = 3.4028235677973366e38  # float32 rounds what is above to infinity
+LOOKED_AT = 1000  # lines, to tell a column of text from one with a slip
+SHOWN = 60  # characters of a cell in a message
+
+
+def open_text(path: PathLike) -> Any:
+    """The file as an Arrow stream, decompressed if its first bytes say so."""
+    pa: Any = importlib.import_module("pyarrow")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    codec = next((codec for magic, codec in MAGIC.items() if head.startswith(magic)), None)
+    return pa.input_stream(os.fspath(path), compression=codec)
+
+
+def read_header(path: PathLike) -> tuple[str, list[str]]:
+    """The separator, the one that the first line has most of, and the names of the columns."""
+    try:
+        with open_text(path) as stream, _lines(stream) as lines:
+            first = lines.readline()
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from error
+    separator = max(SEPARATORS, key=first.count)
+    names = next(csv.reader([first], delimiter=separator), [])
+    if not names:
+        raise ValueError(f"{path}: is empty: expected a header line and rows")
+    if all(_number(name) is not None for name in names):
+        raise ValueError(f"{path}, line 1: {first.strip()[:SHOWN]!r}: expected names of columns")
+    return separator, names
+
+
+def find_fault(
+    path: PathLike, separator: str, names: list[str], wants: Mapping[str, str]
+) -> str | None:
+    """A sentence on the first cell that is not what its column wants: number, label or id.
+
+    A slow walk through the file, for when it could not be read: Arrow does not say where.
+    """
+    columns = [(names.index(name), want) for name, want in wants.items() if name in names]
+    try:
+        with open_text(path) as stream, _lines(stream) as lines:
+            reader = csv.reader(lines, delimiter=separator)
+            next(reader)
+            for cells in reader:
+                if cells and len(cells) != len(names):
+                    what = f"{len(cells)} cells, expected {len(names)} as in the header"
+                    return f"{path}, line {reader.line_num}: {what}"
+                for column, want in columns if cells else ():
+                    wrong = _wrong(cells[column], want)
+                    if wrong:
+                        where = f"{path}, line {reader.line_num}, column {names[column]!r}"
+                        return f"{where}: {cells[column][:SHOWN]!r}: {wrong}"
+    except (OSError, csv.Error):
+        return None
+    return None
+
+
+def find_mixed(path: PathLike, separator: str, names: list[str], texts: list[str]) -> str | None:
+    """A sentence on the first word in a column that mostly holds numbers; None if there is none.
+
+    Such a column is no text to be left out, but one with a slip. The first lines tell.
+    """
+    columns = {name: names.index(name) for name in texts}
+    numbers, words = dict.fromkeys(texts, 0), dict.fromkeys(texts, 0)
+    with open_text(path) as stream, _lines(stream) as lines:
+        reader = csv.reader(lines, delimiter=separator)
+        next(reader)
+        for cells in itertools.islice(reader, LOOKED_AT):
+            for name, column in columns.items():
+                cell = cells[column] if column < len(cells) else ""
+                if cell.strip() not in MISSING:
+                    (words if _number(cell) is None else numbers)[name] += 1
+    mixed = next((name for name in texts if numbers[name] > words[name]), None)
+    return None if mixed is None else find_fault(path, separator, names, {mixed: "number"})
+
+
+def _lines(stream: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedReader(stream), encoding="utf-8-sig", errors="replace", newline=""
+    )
+
+
+def _wrong(cell: str, want: str) -> str | None:
+    if want == "id":
+        return None if cell else "expected a query id"
+    if cell.strip() in MISSING or cell.lower() in ("true", "false"):
+        return "expected a number" if want == "label" else None
+    value = _number(cell)
+    if value is None:
+        return "expected a number"
+    if math.isinf(value) or (want == "number" and abs(value) >= LARGEST):
+        return "expected a number that float32 can hold (at most 3.4e38)"
+    return None
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None

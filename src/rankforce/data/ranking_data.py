@@ -1,0 +1,240 @@
+"""Feature vectors with labels, grouped by query: what every part of the toolkit takes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce.queries import QueryIndex, index_queries
+
+Floats = NDArray[np.float64]
+
+
+class RankingData:
+    """Documents of many queries: features, labels, and which query each row belongs to.
+
+    `X` is a NumPy array, a SciPy sparse matrix, a pandas or polars frame or an Arrow table; it
+    becomes float32. `qid` is one id per row in any order, `group` the sizes of queries that stand
+    one behind the other. `weight` is one number per row, `query_weight` one per query in order of
+    first appearance. `sources` are further label columns by name, NaN where unknown.
+
+    >>> import rankforce as rf
+    >>> data = rf.RankingData([[0.1], [0.4], [0.3]], [0, 2, 1], qid=["a", "b", "a"])
+    >>> data
+    RankingData(3 rows, 2 queries, 1 features)
+    >>> data.sizes.tolist()
+    [2, 1]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        weight: Any = None,
+        query_weight: Any = None,
+        doc_ids: Any = None,
+        feature_names: Sequence[str] | None = None,
+        categorical: Sequence[int | str] | None = None,
+        sources: Mapping[str, Any] | None = None,
+        categories: Mapping[int, list[Any]] | None = None,
+    ) -> None:
+        from rankforce.data.frames import to_matrix
+
+        matrix = to_matrix(X, categories=dict(categories) if categories else None)
+        self.features = matrix.values
+        rows, columns = self.features.shape
+        self.feature_names = _check_names(feature_names or matrix.names, columns)
+        self.categorical = _check_columns(categorical, matrix.categorical, self.feature_names)
+        self.categories = dict(matrix.categories)
+        self.index = _index(rows, qid, group)
+        self._qid = None if qid is None else np.asarray(qid)
+        self.labels = _check_vector("labels", np.zeros(rows) if y is None else y, rows)
+        self.has_labels = y is not None
+        self.weight = None if weight is None else _check_weight("weight", weight, rows)
+        queries = len(self.index.sizes)
+        self.query_weight = (
+            None if query_weight is None else _check_weight("query_weight", query_weight, queries)
+        )
+        self._doc_ids = _check_length("doc_ids", doc_ids, rows)
+        self.sources = {
+            name: _check_vector(f"source {name!r}", values, rows, missing=True)
+            for name, values in (sources or {}).items()
+        }
+
+    @property
+    def rows(self) -> int:
+        """Number of documents."""
+        return int(self.features.shape[0])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of documents of each query, in order of first appearance."""
+        return self.index.sizes
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """Sizes of the queries, for `group=`; an error if their rows do not stand together."""
+        if len(self.index.row):
+            raise ValueError("rows of a query do not stand together: use qid= instead of group=")
+        return self.index.sizes
+
+    @cached_property
+    def qid(self) -> NDArray[Any]:
+        """Query of each row: the id as given, or the number of the query."""
+        if self._qid is not None:
+            return self._qid
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def query_ids(self) -> NDArray[Any]:
+        """Id of each query, in order of first appearance."""
+        places = self.index.pointer[:-1][self.sizes > 0]
+        first = self.index.row[places] if len(self.index.row) else places
+        return self.qid[first] if self._qid is not None else np.arange(len(self.sizes))
+
+    @cached_property
+    def doc_ids(self) -> NDArray[Any] | None:
+        """Id of each document as text, or None if the data has none."""
+        if self._doc_ids is None:
+            return None
+        to_numpy = getattr(self._doc_ids, "to_numpy", None)
+        if to_numpy is not None and type(self._doc_ids).__module__.startswith("pyarrow"):
+            return np.asarray(to_numpy(zero_copy_only=False), dtype=object)
+        return np.asarray(self._doc_ids, dtype=object)
+
+    @cached_property
+    def row_weight(self) -> Floats | None:
+        """Weight of each row: its own times its query's; None if all are 1."""
+        if self.query_weight is None:
+            return self.weight
+        by_place = np.repeat(self.query_weight, self.sizes)
+        if len(self.index.row):
+            by_row = np.empty(self.rows)
+            by_row[self.index.row] = by_place
+        else:
+            by_row = by_place
+        return by_row if self.weight is None else by_row * self.weight
+
+    @cached_property
+    def metric_weight(self) -> Floats | None:
+        """Weight of each query in means of metrics: its own times the mean of its rows'."""
+        if self.weight is None:
+            return self.query_weight
+        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        total = np.bincount(number, self.index.places(self.weight), len(self.sizes))
+        average = np.asarray(total / np.maximum(self.sizes, 1))
+        return average if self.query_weight is None else average * self.query_weight
+
+    def with_categories(self, wanted: Mapping[int, list[Any]]) -> RankingData:
+        """The same data with categorical values numbered as `wanted` does; itself if they are."""
+        columns = [c for c in wanted if c in self.categories and self.categories[c] != wanted[c]]
+        if not columns:
+            return self
+        features = self.features.copy()
+        for column in columns:
+            numbers = {value: float(number) for number, value in enumerate(wanted[column])}
+            table = np.array([numbers.get(v, np.nan) for v in self.categories[column]] + [np.nan])
+            codes = features[:, column]
+            known = np.where(np.isnan(codes), len(table) - 1, codes).astype(np.int64)
+            features[:, column] = table[known]
+        changed = copy.copy(self)
+        changed.features, changed.categories = features, dict(wanted)
+        return changed
+
+    def take_queries(self, queries: ArrayLike) -> RankingData:
+        """The data of some queries, by their numbers in order of first appearance."""
+        chosen = np.asarray(queries, dtype=np.int64)
+        pointer = self.index.pointer
+        places = np.concatenate(
+            [np.arange(pointer[q], pointer[q + 1]) for q in chosen] or [np.empty(0, np.int64)]
+        )
+        rows = self.index.row[places] if len(self.index.row) else places
+        return RankingData(
+            self.features[rows],
+            self.labels[rows],
+            qid=None if self._qid is None else self._qid[rows],
+            group=self.sizes[chosen] if self._qid is None else None,
+            weight=None if self.weight is None else self.weight[rows],
+            query_weight=None if self.query_weight is None else self.query_weight[chosen],
+            doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
+            feature_names=self.feature_names,
+            categorical=self.categorical,
+            sources={name: values[rows] for name, values in self.sources.items()},
+            categories=self.categories,
+        )
+
+    def __repr__(self) -> str:
+        shape = f"{self.rows} rows, {len(self.sizes)} queries, {self.features.shape[1]} features"
+        return f"RankingData({shape})"
+
+
+def _index(rows: int, qid: Any, group: Any) -> QueryIndex:
+    if qid is None and group is None:
+        raise ValueError("rankers need queries: give qid= (one id per row) or group= (sizes)")
+    return index_queries(rows, qid=qid, group=group)
+
+
+def _check_vector(name: str, values: Any, rows: int, *, missing: bool = False) -> Floats:
+    from rankforce.data.frames import to_vector
+
+    vector = to_vector(values, name)
+    if vector.shape != (rows,):
+        raise ValueError(f"{name} have shape {vector.shape}, but there are {rows} rows")
+    bad = np.flatnonzero(np.isinf(vector) if missing else ~np.isfinite(vector))
+    if bad.size:
+        rest = "finite numbers or NaN" if missing else "finite numbers"
+        raise ValueError(f"{name}: row {bad[0]} is {vector[bad[0]]}, expected {rest}")
+    return vector
+
+
+def _check_weight(name: str, values: Any, count: int) -> Floats:
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.shape != (count,):
+        raise ValueError(
+            f"{name} has shape {vector.shape}, expected one number for each of {count}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] is {vector[bad[0]]}: weights are numbers from 0 up")
+    return vector
+
+
+def _check_length(name: str, values: Any, rows: int) -> Any:
+    if values is not None and len(values) != rows:
+        raise ValueError(f"{name} has {len(values)} entries, but there are {rows} rows")
+    return values
+
+
+def _check_names(names: Sequence[str] | None, columns: int) -> list[str]:
+    if names is None:
+        return [f"Column_{column}" for column in range(columns)]
+    if len(names) != columns:
+        raise ValueError(f"{len(names)} feature names for {columns} features")
+    twice = {name for name in names if list(names).count(name) > 1} if len(names) < 5000 else set()
+    if twice or len(set(names)) != len(names):
+        raise ValueError(f"feature names must differ, but {sorted(twice)[:3]} occur twice")
+    return [str(name) for name in names]
+
+
+def _check_columns(
+    given: Sequence[int | str] | None, found: Sequence[int], names: list[str]
+) -> list[int]:
+    if given is None:
+        return list(found)
+    columns = []
+    for entry in given:
+        if isinstance(entry, str) and entry in names:
+            columns.append(names.index(entry))
+        elif isinstance(entry, (int, np.integer)) and 0 <= entry < len(names):
+            columns.append(int(entry))
+        else:
+            raise ValueError(f"categorical column {entry!r} is none of the {len(names)} features")
+    return sorted({*columns, *found})

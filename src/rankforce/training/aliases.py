@@ -1,0 +1,269 @@
+"""What LightGBM, XGBoost and the two published forks call the things that rankforce has."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# Other name -> ours. The value means the same.
+ALIASES = {
+    # LightGBM
+    "num_iterations": "n_estimators",
+    "num_iteration": "n_estimators",
+    "n_iter": "n_estimators",
+    "num_tree": "n_estimators",
+    "num_trees": "n_estimators",
+    "num_round": "n_estimators",
+    "num_rounds": "n_estimators",
+    "num_boost_round": "n_estimators",
+    "nrounds": "n_estimators",
+    "max_iter": "n_estimators",
+    "shrinkage_rate": "learning_rate",
+    "eta": "learning_rate",
+    "num_leaf": "num_leaves",
+    "max_leaves": "num_leaves",
+    "max_leaf": "num_leaves",
+    "max_leaf_nodes": "num_leaves",
+    "min_data_in_leaf": "min_child_samples",
+    "min_data_per_leaf": "min_child_samples",
+    "min_data": "min_child_samples",
+    "min_samples_leaf": "min_child_samples",
+    "min_sum_hessian_in_leaf": "min_child_weight",
+    "min_sum_hessian_per_leaf": "min_child_weight",
+    "min_sum_hessian": "min_child_weight",
+    "min_hessian": "min_child_weight",
+    "lambda_l1": "reg_alpha",
+    "l1_regularization": "reg_alpha",
+    "lambda_l2": "reg_lambda",
+    "l2_regularization": "reg_lambda",
+    "min_gain_to_split": "min_split_gain",
+    "bagging_fraction": "subsample",
+    "sub_row": "subsample",
+    "bagging": "subsample",
+    "bagging_freq": "subsample_freq",
+    "feature_fraction": "colsample_bytree",
+    "sub_feature": "colsample_bytree",
+    "feature_fraction_bynode": "colsample_bynode",
+    "sub_feature_bynode": "colsample_bynode",
+    "random_state": "seed",
+    "random_seed": "seed",
+    "num_threads": "threads",
+    "num_thread": "threads",
+    "n_jobs": "threads",
+    "metric": "eval_metric",
+    "metrics": "eval_metric",
+    "early_stopping_round": "early_stopping_rounds",
+    "early_stopping": "early_stopping_rounds",
+    "n_iter_no_change": "early_stopping_rounds",
+    "early_stopping_min_delta": "min_delta",
+    "lambdarank_truncation_level": "tau",
+    "sigmoid": "sigma",
+    "label_gain": "gain",
+    "use_quantized_grad": "quantised",
+    "quantized": "quantised",
+    "num_grad_quant_bins": "quantised_levels",
+    "verbose": "verbosity",
+    # XGBoost
+    "nthread": "threads",
+    "alpha": "reg_alpha",
+    "lambda": "reg_lambda",
+    "gamma": "min_split_gain",
+    "lambdarank_num_pair_per_sample": "tau",
+    # the fork of Adalia et al. 2025
+    "lambdagap_weight": "mu",
+}
+
+# Objectives by the names that others give them.
+OBJECTIVES = {
+    "lambdarank": "lambdarank-ndcg",
+    "lambdamart": "lambdarank-ndcg",
+    "ndcg": "lambdarank-ndcg",
+    "rank:ndcg": "lambdarank-ndcg",
+    "rank:map": "lambdarank(map)",
+    "rank:pairwise": "ranknet",
+    # lambdarank_target of the fork of Adalia et al. 2025
+    "lambdaloss-ndcg-plus-plus": "lambdaloss-ndcg++",
+    "bndcg": "lambdarank-bndcg",
+    "lambdaloss-bndcg-plus-plus": "lambdaloss-bndcg++",
+    "precision": "lambdarank-p@k",
+    "arpk": "lambdarank-arpbk",
+    "lambdagap-s-plus": "lambdagap-s+",
+    "lambdagap-x-plus": "lambdagap-x+",
+    "lambdagap-s-plus-plus": "lambdagap-s++",
+    "lambdagap-x-plus-plus": "lambdagap-x++",
+}
+
+# Parameters of others that ask for what is always so here: accepted with these values.
+NO_CHANGE: dict[str, tuple[Any, ...]] = {
+    "boosting": ("gbdt", "gbrt"),
+    "boosting_type": ("gbdt", "gbrt"),
+    "booster": ("gbtree",),
+    "tree_method": ("hist", "auto"),
+    "grow_policy": ("lossguide",),
+    "device": ("cpu",),
+    "device_type": ("cpu",),
+    "data_sample_strategy": ("bagging",),
+    "deterministic": (True, False),
+    "force_row_wise": (True, False),
+    "force_col_wise": (True, False),
+    "importance_type": ("split",),
+    "class_weight": (None,),
+    "subsample_for_bin": (200000,),
+    "silent": (True, False),
+    "lambdarank_pair_method": ("topk",),
+    "lambdarank_unbiased": (False,),
+    "lambdarank_normalization": (True,),
+    "quant_train_renew_leaf": (True,),
+    "stochastic_rounding": (True,),
+}
+
+# Parameters that LightGBM gets as they are.
+PASSED = {
+    "max_bin",
+    "max_bin_by_feature",
+    "min_data_in_bin",
+    "bin_construct_sample_cnt",
+    "data_random_seed",
+    "feature_pre_filter",
+    "enable_bundle",
+    "is_enable_sparse",
+    "use_missing",
+    "zero_as_missing",
+    "histogram_pool_size",
+    "extra_trees",
+    "extra_seed",
+    "path_smooth",
+    "max_delta_step",
+    "min_data_per_group",
+    "max_cat_threshold",
+    "cat_l2",
+    "cat_smooth",
+    "max_cat_to_onehot",
+    "monotone_constraints",
+    "monotone_constraints_method",
+    "monotone_penalty",
+    "interaction_constraints",
+    "feature_contri",
+    "forcedsplits_filename",
+    "forcedbins_filename",
+    "cegb_tradeoff",
+    "cegb_penalty_split",
+    "cegb_penalty_feature_lazy",
+    "cegb_penalty_feature_coupled",
+}
+
+
+def _norm(value: Any, out: dict[str, Any]) -> None:
+    out["norm"] = "lightgbm" if value else "none"
+
+
+def _exponential_gain(value: Any, out: dict[str, Any]) -> None:
+    if not value:
+        out["gain"] = "y"
+
+
+def _target(value: Any, out: dict[str, Any]) -> None:
+    out["objective"] = value
+
+
+def _extended(value: Any, out: dict[str, Any]) -> None:
+    if value:
+        out["objective"] = f"lambdamart-ex {value}"
+
+
+def _by_query(value: Any, out: dict[str, Any]) -> None:
+    out["subsample_by"] = "query" if value else "row"
+
+
+def _verbosity(value: Any, out: dict[str, Any]) -> None:
+    if not isinstance(value, int):
+        raise ValueError(f"verbosity is {value!r}: it must be a whole number")
+    out["progress"] = False if value < 1 else None
+
+
+# Other name -> what to do with its value.
+MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
+    "lambdarank_norm": _norm,
+    "ndcg_exp_gain": _exponential_gain,
+    "lambdarank_target": _target,
+    "lambda_ex": _extended,
+    "bagging_by_query": _by_query,
+    "verbosity": _verbosity,
+}
+
+
+def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters under our names, and those that go to LightGBM.
+
+    >>> translate({"eta": 0.1, "max_bin": 63}, known={"learning_rate"})
+    ({'learning_rate': 0.1}, {'max_bin': 63})
+    """
+    ours: dict[str, Any] = {}
+    passed: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for name, value in given.items():
+        canonical = ALIASES.get(name, name)
+        found: dict[str, Any] = {}
+        if canonical in MEANINGS:
+            MEANINGS[canonical](value, found)
+        elif canonical in known:
+            found[canonical] = value
+        elif canonical in PASSED:
+            passed[canonical] = value
+        else:
+            _accept_no_change(name, value, known)
+        for key, new in found.items():
+            if key == "objective" and _is_general(ours.get(key, "lambdarank")):
+                ours.pop(key, None)
+            elif key == "objective" and _is_general(new):
+                continue
+            if key in ours and not same(ours[key], new):
+                raise ValueError(f"{said[key]} and {name} both set {key}, to different values")
+            ours[key], said[key] = new, name
+    if isinstance(ours.get("objective"), str):
+        plain = ours["objective"].strip().lower()
+        ours["objective"] = OBJECTIVES.get(plain, ours["objective"])
+    if isinstance(ours.get("tau"), int) and ours["tau"] >= 2**31 - 1:
+        ours["tau"] = math.inf
+    return ours, passed
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two parameters are alike, whatever they are.
+
+    >>> same(0.1, 0.1), same([1], [2]), same(None, 0)
+    (True, False, False)
+    """
+    if one is other:
+        return True
+    several = (list, tuple, np.ndarray)
+    if isinstance(one, several) and isinstance(other, several):
+        return np.array_equal(np.asarray(one), np.asarray(other))
+    if (
+        isinstance(one, several)
+        or isinstance(other, several)
+        or isinstance(one, bool) != isinstance(other, bool)
+    ):
+        return False
+    return bool(one == other)
+
+
+def _is_general(objective: Any) -> bool:
+    """LightGBM's name for the whole family: the forks say with another parameter which one."""
+    return isinstance(objective, str) and objective.strip().lower() == "lambdarank"
+
+
+def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
+    if name in NO_CHANGE:
+        if value in NO_CHANGE[name]:
+            return
+        choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
+        raise ValueError(f"{name}={value!r} is not available here: {name} can be {choices}")
+    names = {*known, *ALIASES, *MEANINGS, *PASSED, *NO_CHANGE}
+    close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
+    hint = f": did you mean {' or '.join(close)}?" if close else ""
+    raise ValueError(f"unknown parameter {name!r}{hint}")

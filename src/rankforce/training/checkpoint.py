@@ -1,0 +1,116 @@
+"""Runs that were interrupted: what must be the same to go on, and where to go on from."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankforce._metrics.metric import Metric
+from rankforce._objectives.objective import Objective
+from rankforce._objectives.tables import Floats
+from rankforce.data.ranking_data import RankingData
+from rankforce.model import MANIFEST, TEXT, Model, load_model
+from rankforce.training.settings import NAMES, Settings
+
+# May differ between the parts of one run.
+_FREE = {
+    "threads",
+    "progress",
+    "checkpoint",
+    "checkpoint_every",
+    "n_estimators",
+    "early_stopping_rounds",
+    "min_delta",
+}
+
+
+def record(settings: Settings, objective: Objective, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """The settings that decide a model, as JSON can hold them."""
+    values = {name: getattr(settings, name) for name in sorted(NAMES - _FREE)}
+    values["objective"] = objective.name
+    if isinstance(settings.objective, Objective):
+        values |= objective.arguments
+    values["eval_metric"] = [metric.name for metric in metrics]
+    values["n_estimators"] = settings.n_estimators
+    values["early_stopping_rounds"] = settings.early_stopping_rounds
+    values |= settings.engine
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (float, np.number)):
+        return float(value) if np.isfinite(value) else repr(float(value))
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if hasattr(value, "__code__"):
+        # A function by its name and its code: its address is another in every process.
+        code = value.__code__
+        mark = zlib.crc32(code.co_code + repr(code.co_consts).encode())
+        return f"{value.__module__}.{value.__qualname__} ({mark:08x})"
+    return type(value).__name__ if hasattr(value, "predict") else repr(value)
+
+
+def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
+    """Enough of a data set to notice another one; features are looked at in a sample of rows."""
+    rows = data.rows
+    chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, 512)).astype(np.int64))
+    sample = data.features[chosen]
+    dense = sample if isinstance(sample, np.ndarray) else sample.toarray()
+    return {
+        "rows": rows,
+        "queries": len(data.sizes),
+        "features": int(data.features.shape[1]),
+        "labels": _mark(data.labels),
+        "sizes": _mark(data.sizes),
+        "query ids": _mark(data.index.key),
+        "order of rows": _mark(data.index.row),
+        "weights": _mark(data.row_weight),
+        "scores to start from": _mark(base),
+        "sample of features": _mark(dense),
+    }
+
+
+def _mark(values: Any) -> int | None:
+    return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())
+
+
+def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -> Model | None:
+    """The model so far, or None if there is none yet; another run's checkpoint is an error."""
+    place = Path(path)
+    if not (place / MANIFEST).exists():
+        # A run that was killed at its first checkpoint leaves parts of one.
+        ours = {TEXT, *(file.name for file in place.glob(".*.part"))} if place.is_dir() else set()
+        if place.exists() and (
+            not place.is_dir() or {file.name for file in place.iterdir()} - ours
+        ):
+            raise ValueError(f"{place} is no checkpoint: choose a folder that is new or empty")
+        return None
+    model = load_model(place)
+    names = {*model.parameters, *parameters} - _FREE
+    # The metric last: it follows from the objective where it is not given.
+    for name in sorted(names, key=lambda name: (name == "eval_metric", name)):
+        old, new = model.parameters.get(name), parameters.get(name)
+        if json.dumps(old) != json.dumps(new):
+            raise ValueError(
+                f"checkpoint {place} belongs to another run: {name} was {old!r}, now {new!r}"
+            )
+    for name in sorted({*model.data, *data}):
+        old, new = model.data.get(name), data.get(name)
+        if old is None or new is None:
+            raise ValueError(f"checkpoint {place} belongs to other data: {name} was not there")
+        differs = [key for key in new if old.get(key) != new[key]]
+        if differs:
+            what = ", ".join(differs)
+            raise ValueError(f"checkpoint {place} belongs to other data: {what} of {name} differ")
+    return model

@@ -1,0 +1,133 @@
+"""Forces of a training set: the objective's, weighted, in a seeded order of ties, on a bag."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce._objectives.objective import Objective
+from rankforce._objectives.prepared import Prepared
+from rankforce._objectives.tables import Floats
+from rankforce.data.ranking_data import RankingData
+from rankforce.queries import QueryIndex
+from rankforce.training.settings import Settings
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A random number for every key (SplitMix64, Steele et al. 2014)."""
+    with np.errstate(over="ignore"):
+        z = keys + _GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
+    """A number for each row from its query's key and its place within the query.
+
+    What is random about a row depends on these, so not on where its query stands in the file.
+    """
+    sizes = index.sizes
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        by_place = hash_keys(hash_keys(index.key)[query] + local * _GOLDEN)
+    keys = np.empty(rows, np.uint64)
+    keys[index.row if len(index.row) else slice(None)] = by_place
+    return keys
+
+
+def shuffle_ties(index: QueryIndex, seed: int) -> QueryIndex:
+    """The same queries with their documents in a seeded order, which decides ties in scores.
+
+    Before the first tree all scores tie. In the order of the file, which often has the best
+    documents first, the forces would know the labels. The order depends on the seed, the query's
+    id and the place of a row within its query, not on where the query stands.
+    """
+    query = np.repeat(np.arange(len(index.sizes)), index.sizes)
+    keys = index.places(row_keys(index, len(query)))
+    draw = hash_keys(keys ^ hash_keys(np.array([seed], np.uint64)))
+    order = np.lexsort((draw, query))
+    row = index.row[order] if len(index.row) else order
+    return index._replace(row=row.astype(np.int64))
+
+
+class Forces:
+    """Forces and hessians of a training set at any scores."""
+
+    def __init__(self, objective: Objective, data: RankingData, settings: Settings) -> None:
+        self._data = data
+        self._settings = settings
+        self.keys = row_keys(data.index, data.rows)
+        index = shuffle_ties(data.index, settings.seed)
+        self._ready = Prepared(objective, data.labels, index=index)
+        self._out = np.empty(data.rows), np.empty(data.rows)
+        self._threads = settings.thread_count
+
+    def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
+        """Forces at `scores`; the arrays are used again by the next call."""
+        settings = self._settings
+        lam, hess = self._ready.gradients(
+            scores, norm=settings.norm, iteration=iteration, threads=self._threads, out=self._out
+        )
+        if settings.step == "gradient":
+            hess.fill(1.0)
+        return self._weigh(lam, hess, iteration)
+
+    def at_labels(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
+        """Forces of a regression to the labels: least squares."""
+        lam, hess = self._out
+        np.subtract(self._data.labels, scores, out=lam)
+        hess.fill(1.0)
+        return self._weigh(lam, hess, iteration)
+
+    def shared_hessians(
+        self, scores: Floats, leaf: NDArray[np.int32], leaves: int, iteration: int
+    ) -> Floats:
+        """Second derivatives of pairs within one leaf, summed over each leaf."""
+        weight = self._bag(iteration)
+        own = self._data.row_weight
+        if own is not None:
+            weight = own if weight is None else weight * own
+        return self._ready.shared_hessians(
+            scores,
+            leaf,
+            leaves,
+            norm=self._settings.norm,
+            iteration=iteration,
+            row_weight=weight,
+            threads=self._threads,
+        )
+
+    def _weigh(self, lam: Floats, hess: Floats, iteration: int) -> tuple[Floats, Floats]:
+        for weight in (self._data.row_weight, self._bag(iteration)):
+            if weight is not None:
+                lam *= weight
+                hess *= weight
+        return lam, hess
+
+    def _bag(self, iteration: int) -> Floats | None:
+        """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""
+        settings = self._settings
+        if settings.subsample >= 1.0 or settings.subsample_freq == 0:
+            return None
+        bag = iteration // settings.subsample_freq
+        key = hash_keys(np.array([settings.seed], np.uint64)) ^ np.uint64(bag)
+        index = self._data.index
+        if settings.subsample_by == "query":
+            chosen = _draw_share(hash_keys(index.key ^ hash_keys(key)), settings.subsample)
+            by_place = np.repeat(chosen, index.sizes)
+            by_row = np.empty(self._data.rows)
+            by_row[index.row if len(index.row) else slice(None)] = by_place
+            return by_row
+        return _draw_share(hash_keys(self.keys ^ hash_keys(key)), settings.subsample)
+
+
+def _draw_share(draws: NDArray[np.uint64], share: float) -> Floats:
+    """1 for `share` of the entries, exactly as many as that, those with the smallest draws."""
+    count = max(round(share * len(draws)), 1)
+    chosen = np.zeros(len(draws))
+    chosen[np.argpartition(draws, min(count, len(draws)) - 1)[:count]] = 1.0
+    return chosen

@@ -1,0 +1,319 @@
+"""Boosting: forces, a tree, the values of its leaves, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce._objectives.objective import Objective
+from rankforce._objectives.tables import Floats
+from rankforce.data.ranking_data import RankingData
+from rankforce.engines.lightgbm import Grower, choose_histograms
+from rankforce.kernels import trees as kernels
+from rankforce.model import Model
+from rankforce.threads import run_rows
+from rankforce.training.checkpoint import fingerprint, record, resume
+from rankforce.training.forces import Forces
+from rankforce.training.progress import Progress
+from rankforce.training.settings import Settings
+from rankforce.training.steps import leaf_steps, sum_leaves
+from rankforce.training.watch import Evaluation, Watch, make_metrics
+from rankforce.trees.forest import add_scores, route
+from rankforce.trees.tree import Tree, stack
+
+# LightGBM's parameters that decide values of leaves: then its own values are taken.
+LEAF_RULES = {
+    "path_smooth",
+    "max_delta_step",
+    "monotone_constraints",
+    "monotone_penalty",
+    "cat_l2",
+    "cat_smooth",
+    "extra_trees",
+}
+
+
+# Parameters whose effect depends on trees before, in ways that a new booster does not know.
+STATEFUL = {
+    "extra_trees",
+    "cegb_penalty_split",
+    "cegb_penalty_feature_lazy",
+    "cegb_penalty_feature_coupled",
+}
+
+
+class Part(NamedTuple):
+    """A data set that is scored while training."""
+
+    name: str
+    data: RankingData
+    base: Floats | None = None  # scores to start from
+
+
+class Moment(NamedTuple):
+    """What callbacks see after each tree. The first six are LightGBM's."""
+
+    model: Model
+    params: dict[str, Any]
+    iteration: int  # from 0
+    begin_iteration: int
+    end_iteration: int
+    evaluation_result_list: list[Evaluation]
+    scores: Floats  # of the training set
+    lam: Floats
+    hess: Floats
+    data: RankingData
+    objective: Objective
+
+
+Callback = Callable[[Any], Any]
+
+
+def fit(
+    settings: Settings,
+    train: Part,
+    valid: Sequence[Part] = (),
+    *,
+    callbacks: Sequence[Callback] = (),
+    cutoffs: Sequence[int] = (),
+) -> Model:
+    """Train a model."""
+    run = Run(settings, train, valid, cutoffs)
+    try:
+        run.go(callbacks)
+    except KeyboardInterrupt:
+        if not run.model.trees:
+            raise
+        run.end(f"interrupted: the model has the {len(run.model.trees)} trees so far")
+    finally:
+        run.progress.close()
+    return run.model
+
+
+class Run:
+    """The state of one training run."""
+
+    def __init__(
+        self, settings: Settings, train: Part, valid: Sequence[Part], cutoffs: Sequence[int]
+    ) -> None:
+        self.settings = settings
+        self.objective = settings.make_objective()
+        self.parts = _check_parts([train, *valid])
+        self.threads = settings.thread_count
+        base_trees = settings.base_estimators if settings.base == "regressor" else 0
+        self.total = base_trees + settings.n_estimators
+        self.stopped_at: int | None = None  # number of trees, where a callback decided
+        self.progress = Progress(self.total, settings.progress)
+        metrics = make_metrics(settings.eval_metric, self.objective, k=settings.k, cutoffs=cutoffs)
+        if settings.checkpoint and (stateful := sorted(STATEFUL & {*settings.engine})):
+            raise ValueError(f"a run with {', '.join(stateful)} cannot be taken up: no checkpoint")
+        self.watch = Watch(
+            metrics,
+            [(part.name, part.data) for part in valid],
+            rounds=settings.early_stopping_rounds,
+            min_delta=settings.min_delta,
+            threads=self.threads,
+        )
+        if settings.early_stopping_rounds and not valid:
+            raise ValueError("early_stopping_rounds needs a validation set: give eval_set")
+        self.forces = Forces(self.objective, train.data, settings)
+        self.scores = [_start(part) for part in self.parts]
+        self.grower = self._make_grower(train.data)
+        self.model = self._make_model(train.data, base_trees)
+
+    def _make_grower(self, data: RankingData) -> Grower:
+        settings = self.settings
+        share = settings.subsample if settings.subsample_freq else 1.0
+        parameters = settings.engine_parameters(share)
+        others = parameters | ({"categorical features": True} if data.categorical else {})
+        histograms = choose_histograms(settings.quantised, settings.quantised_levels, others)
+        self.progress.say(f"{self.objective.name} on {data}: {histograms.why}")
+        self.leaves_by_engine = not histograms.quantised and bool(LEAF_RULES & {*parameters})
+        if self.leaves_by_engine and settings.step == "exact-newton":
+            names = ", ".join(sorted(LEAF_RULES & {*parameters}))
+            raise ValueError(f"step='exact-newton' does not go with {names}")
+        return Grower(
+            data.features,
+            feature_names=data.feature_names,
+            categorical=data.categorical,
+            parameters=parameters,
+            histograms=histograms,
+            seed=settings.seed,
+            threads=self.threads,
+        )
+
+    def _make_model(self, data: RankingData, base_trees: int) -> Model:
+        """An empty model, or the trees that a checkpoint has."""
+        settings = self.settings
+        parameters = record(settings, self.objective, self.watch.metrics)
+        marks = {part.name: fingerprint(part.data, part.base) for part in self.parts}
+        model = Model("", [], 0, parameters, repr(self.objective), self.watch.history)
+        model.base = settings.base if base_trees == 0 else None
+        model.base_trees = base_trees
+        model.categorical, model.categories = data.categorical, data.categories
+        model.data, model.names = marks, data.feature_names
+        found = resume(settings.checkpoint, parameters, marks) if settings.checkpoint else None
+        if found is None:
+            return model
+        model.head, model.trees = found.head, found.trees[: self.total]
+        for name, values in self.watch.history.items():
+            for metric in values:
+                kept = found.history.get(name, {}).get(metric, [])
+                values[metric] = kept[: len(model.trees)]
+        nodes = stack(model.trees)
+        for part, scores in zip(self.parts, self.scores, strict=True):
+            add_scores(nodes, part.data.features, scores, threads=self.threads)
+        self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
+        return model
+
+    def go(self, callbacks: Sequence[Callback]) -> None:
+        """Grow the trees that are missing."""
+        begin = len(self.model.trees)
+        for iteration in range(begin, self.total):
+            if self.watch.should_stop:
+                break
+            lam, hess = self._forces(iteration)
+            tree = self.grower.grow(lam, hess, iteration, self.forces.keys)
+            if tree is None:
+                self.progress.say(f"no further split is worth it after {iteration} trees")
+                break
+            self._add(tree, lam, hess, iteration)
+            found = self.watch.look(self.scores[1:])
+            self.progress.update(iteration + 1, found, self.watch.best)
+            self._save_checkpoint(iteration + 1)
+            if self._call(callbacks, iteration, begin, found, lam, hess):
+                break
+        self.end(None)
+
+    def _forces(self, iteration: int) -> tuple[Floats, Floats]:
+        if iteration < self.model.base_trees:
+            return self.forces.at_labels(self.scores[0], iteration)
+        return self.forces.at(self.scores[0], iteration)
+
+    def _add(self, tree: Tree, lam: Floats, hess: Floats, iteration: int) -> None:
+        """Set the values of the leaves and move all scores."""
+        nodes = stack([tree])
+        leaf = self.grower.find_leaves(tree, self.parts[0].data.features)
+        values = tree.leaf_value
+        if not self.leaves_by_engine:
+            values = self._steps(leaf, tree.leaves, lam, hess, iteration)
+        rate = self.settings.learning_rate
+        final = tree.with_values(rate * values, rate)
+        for part, scores in zip(self.parts, self.scores, strict=True):
+            if part is not self.parts[0]:
+                leaf = route(tree, nodes, part.data.features, threads=self.threads)
+            _move(leaf, final.leaf_value, scores, self.threads)
+        self.model.head = self.model.head or self.grower.head
+        self.model.trees.append(final)
+        self.model.used = len(self.model.trees)
+
+    def _steps(
+        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
+    ) -> Floats:
+        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
+        if self.settings.step == "exact-newton" and iteration >= self.model.base_trees:
+            shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
+            second = np.maximum(second - shared, 0.0)
+        return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
+
+    def _call(
+        self,
+        callbacks: Sequence[Callback],
+        iteration: int,
+        begin: int,
+        found: list[Evaluation],
+        lam: Floats,
+        hess: Floats,
+    ) -> bool:
+        """Tell the callbacks; True if one of them wants to stop."""
+        moment = Moment(
+            self.model,
+            self.model.parameters,
+            iteration,
+            begin,
+            self.total,
+            found,
+            self.scores[0],
+            lam,
+            hess,
+            self.parts[0].data,
+            self.objective,
+        )
+        try:
+            answers = [callback(moment) for callback in callbacks]
+            return True in answers
+        except Exception as stop:
+            # LightGBM's callbacks stop by an exception of theirs that says which tree was best.
+            if not hasattr(stop, "best_iteration"):
+                raise
+            if stop.best_iteration is not None:
+                self.stopped_at = int(stop.best_iteration) + 1
+            return True
+
+    def _save_checkpoint(self, done: int) -> None:
+        settings = self.settings
+        if settings.checkpoint and done % settings.checkpoint_every == 0:
+            self._settle(done, finished=False)
+            self.model.save(settings.checkpoint, trees=done)
+
+    def _settle(self, done: int, *, finished: bool) -> None:
+        """Decide how many of the trees make the scores."""
+        model = self.model
+        model.best_iteration = self.stopped_at or self.watch.best or done
+        picks_best = self.settings.early_stopping_rounds or self.stopped_at
+        model.used = min(model.best_iteration, done) if picks_best else done
+        model.finished = finished
+
+    def end(self, why: str | None) -> None:
+        """Leave a usable model: the trees that were measured, where there is something to."""
+        done = min([len(self.model.trees), *self.watch.measured])
+        del self.model.trees[done:]
+        if not done:
+            raise ValueError(_no_tree(self.parts[0].data))
+        if why:
+            self.progress.say(why)
+        for metrics in self.watch.history.values():
+            for values in metrics.values():
+                del values[done:]
+        self._settle(done, finished=why is None)
+        if self.settings.checkpoint:
+            self.model.save(self.settings.checkpoint, trees=done)
+
+
+def _check_parts(parts: list[Part]) -> list[Part]:
+    """The data sets, if they can be scored by one model."""
+    columns = parts[0].data.features.shape[1]
+    if not parts[0].data.rows or not columns:
+        rows = parts[0].data.rows
+        raise ValueError(f"there is nothing to train on: {rows} rows, {columns} features")
+    seen: set[str] = set()
+    for part in parts:
+        if part.name in seen:
+            raise ValueError(f"two data sets are called {part.name!r}: names must differ")
+        seen.add(part.name)
+        if not part.data.has_labels:
+            raise ValueError(f"{part.name} has no labels")
+        if part.data.features.shape[1] != columns:
+            width = part.data.features.shape[1]
+            raise ValueError(f"{part.name} has {width} features, the training set has {columns}")
+    return parts
+
+
+def _start(part: Part) -> Floats:
+    scores = np.zeros(part.data.rows) if part.base is None else part.base.astype(np.float64)
+    if scores.shape != (part.data.rows,) or not np.isfinite(scores).all():
+        raise ValueError(f"base scores of {part.name} must be one finite number for each row")
+    return scores
+
+
+def _move(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:
+    run_rows(lambda a, b: kernels.add_block(a, b, leaf, values, scores), len(scores), threads)
+
+
+def _no_tree(data: RankingData) -> str:
+    if len(np.unique(data.labels)) < 2:
+        return "all labels are the same: there is nothing to learn"
+    return "no split is worth it: fewer min_child_samples, or more data, may help"

@@ -1,0 +1,214 @@
+"""The settings of a run: one name for each, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from rankforce._objectives.make import objective as make_objective
+from rankforce._objectives.objective import Objective
+from rankforce.training.aliases import translate
+
+# A quarter of LightGBM's own number of bins: histograms then fit the nearest cache, which makes a
+# tree a fifth faster, and no quality is lost (`benchmarks/quality.py`). Half the rows that it finds
+# bins from are enough for them, and take half the memory, 160 MB for 136 features.
+BINNING = {"max_bin": 63, "bin_construct_sample_cnt": 100_000}
+STEPS = ("newton", "gradient", "exact-newton")
+NORMS = ("lightgbm", "none", "std")
+OF_OBJECTIVE = (
+    "k",
+    "tau",
+    "mu",
+    "gain",
+    "sigma",
+    "delta_offset",
+    "p",
+    "max_label",
+    "cost",
+    "center",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Everything that decides a model, apart from the data."""
+
+    objective: Any = "lambdarank-ndcg"
+    k: int | None = None
+    tau: float | None = None
+    mu: float | None = None
+    gain: Any = None
+    sigma: float = 1.0
+    delta_offset: int | None = None
+    p: float | None = None
+    max_label: float | None = None
+    cost: str = "logistic"
+    center: float = 0.0
+    norm: str = "lightgbm"
+    step: str = "newton"
+    base: Any = None
+    base_estimators: int = 10
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    num_leaves: int = 31
+    max_depth: int = -1
+    min_child_samples: int = 20
+    min_child_weight: float = 1e-3
+    min_split_gain: float = 0.0
+    reg_alpha: float = 0.0
+    reg_lambda: float = 0.0
+    subsample: float = 1.0
+    subsample_freq: int = 1
+    subsample_by: str = "row"
+    colsample_bytree: float = 1.0
+    colsample_bynode: float = 1.0
+    seed: int = 0
+    threads: int | None = None
+    quantised: bool | None = None
+    quantised_levels: int = 64
+    eval_metric: Any = None
+    early_stopping_rounds: int | None = None
+    min_delta: float = 0.0
+    checkpoint: Any = None
+    checkpoint_every: int = 10
+    progress: bool | None = None
+    engine: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def make_objective(self) -> Objective:
+        """The objective that these settings name."""
+        if isinstance(self.objective, Objective):
+            for name, default in (("sigma", 1.0), ("cost", "logistic"), ("center", 0.0)):
+                if getattr(self, name) != default:
+                    raise ValueError(_made_already(name))
+            for name in OF_OBJECTIVE:
+                if name not in ("sigma", "cost", "center") and getattr(self, name) is not None:
+                    raise ValueError(_made_already(name))
+            return self.objective
+        given = {name: getattr(self, name) for name in OF_OBJECTIVE}
+        given = {name: value for name, value in given.items() if value is not None}
+        return make_objective(self.objective, seed=self.seed, **given)
+
+    @property
+    def thread_count(self) -> int:
+        """Number of threads: as asked, or as OMP_NUM_THREADS says, or one per core."""
+        if self.threads is not None and self.threads > 0:
+            return int(self.threads)
+        wish = os.environ.get("OMP_NUM_THREADS", "")
+        if wish.isdigit() and int(wish) > 0:
+            return int(wish)
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+
+    def engine_parameters(self, in_bag: float) -> dict[str, Any]:
+        """LightGBM's parameters that are not at their default, under its own names.
+
+        Rows left out of a bag stay in the data with no force, so that `min_data_in_leaf`, which
+        LightGBM applies to all rows, grows by as much as the bag shrinks.
+        """
+        samples = max(round(self.min_child_samples / in_bag), 1)
+        named = {
+            "num_leaves": (self.num_leaves, 31),
+            "max_depth": (self.max_depth, -1),
+            "min_data_in_leaf": (samples, 20),
+            "min_sum_hessian_in_leaf": (self.min_child_weight, 1e-3),
+            "min_gain_to_split": (self.min_split_gain, 0.0),
+            "lambda_l1": (self.reg_alpha, 0.0),
+            "lambda_l2": (self.reg_lambda, 0.0),
+            "feature_fraction": (self.colsample_bytree, 1.0),
+            "feature_fraction_bynode": (self.colsample_bynode, 1.0),
+        }
+        own = {name: value for name, (value, default) in named.items() if value != default}
+        return BINNING | own | self.engine
+
+
+NAMES = {field.name for field in dataclasses.fields(Settings)} - {"engine"}
+
+
+def make_settings(given: dict[str, Any]) -> Settings:
+    """Settings from parameters under any of their names.
+
+    >>> make_settings({"objective": "rank:ndcg", "eta": 0.2}).learning_rate
+    0.2
+    """
+    ours, passed = translate(given, NAMES)
+    if given.get("lambdarank_truncation_level") and ours.get("k") is None:
+        ours = _cutoff_from_truncation(ours)
+    settings = Settings(**ours, engine=passed)
+    _check_numbers(settings)
+    _check_choices(settings)
+    settings.make_objective()
+    return settings
+
+
+def _cutoff_from_truncation(ours: dict[str, Any]) -> dict[str, Any]:
+    """The forks' objectives for precision take their k from the truncation level."""
+    from rankforce._objectives.registry import parse_name
+
+    name = ours.get("objective")
+    if not isinstance(name, str) or not parse_name(name).entry.needs_k:
+        return ours
+    rest = {key: value for key, value in ours.items() if key != "tau"}
+    return rest | {"k": ours["tau"]}
+
+
+# name: (least, most, whole)
+_RANGES: dict[str, tuple[float, float, bool]] = {
+    "base_estimators": (1, math.inf, True),
+    "n_estimators": (1, math.inf, True),
+    "learning_rate": (0.0, math.inf, False),
+    "num_leaves": (2, 131072, True),
+    "max_depth": (-1, math.inf, True),
+    "min_child_samples": (0, math.inf, True),
+    "min_child_weight": (0.0, math.inf, False),
+    "min_split_gain": (0.0, math.inf, False),
+    "reg_alpha": (0.0, math.inf, False),
+    "reg_lambda": (0.0, math.inf, False),
+    "subsample": (0.0, 1.0, False),
+    "subsample_freq": (0, math.inf, True),
+    "colsample_bytree": (0.0, 1.0, False),
+    "colsample_bynode": (0.0, 1.0, False),
+    "seed": (0, 2**31 - 1, True),
+    "threads": (-1, 4096, True),
+    "quantised_levels": (2, 126, True),
+    "early_stopping_rounds": (1, math.inf, True),
+    "min_delta": (0.0, math.inf, False),
+    "checkpoint_every": (1, math.inf, True),
+}
+_NOT_ZERO = {"learning_rate", "subsample", "colsample_bytree", "colsample_bynode"}
+
+
+def _check_numbers(settings: Settings) -> None:
+    for name, (least, most, whole) in _RANGES.items():
+        value = getattr(settings, name)
+        if value is None and name in ("threads", "early_stopping_rounds"):
+            continue
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        is_whole = (is_number and not whole) or isinstance(value, (int, np.integer))
+        in_range = is_number and math.isfinite(value) and least <= value <= most
+        in_range = in_range and not (name in _NOT_ZERO and value == 0)
+        if not (is_number and is_whole and in_range):
+            kind = "a whole number" if whole else "a number"
+            first = "above 0" if name in _NOT_ZERO else f"from {least:g}"
+            last = "" if most == math.inf else f" to {most:g}"
+            raise ValueError(f"{name} is {value!r}: it must be {kind} {first}{last}")
+
+
+def _made_already(name: str) -> str:
+    return f"the objective is made already: give {name} to rf.objective, not to the ranker"
+
+
+def _check_choices(settings: Settings) -> None:
+    for name, choices in (("step", STEPS), ("norm", NORMS), ("subsample_by", ("row", "query"))):
+        if getattr(settings, name) not in choices:
+            listed = ", ".join(repr(choice) for choice in choices)
+            raise ValueError(f"unknown {name} {getattr(settings, name)!r}: choose {listed}")
+    if settings.step == "exact-newton" and (settings.norm == "std" or settings.cost == "sigmoid"):
+        raise ValueError("step='exact-newton' needs second derivatives: norm='std' has none")
+    base = settings.base
+    if base is not None and base != "regressor" and not hasattr(base, "predict"):
+        raise ValueError(f"base is {base!r}: choose None, 'regressor' or a model with predict()")

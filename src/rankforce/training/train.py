@@ -1,0 +1,58 @@
+"""A whole run from one table of settings: read, train, save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.read import read
+
+if TYPE_CHECKING:
+    from rankforce.ranker import Ranker
+
+# Keys of a run that are no parameters of the ranker.
+RUN_KEYS = ("train", "valid", "out", "columns")
+
+
+def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker:
+    """Train a ranker as `config` says, and save it if `config` has `out`.
+
+    Keys: `train` and `valid` (a file, a RankingData, or a list of those), `out` (a folder),
+    `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files), and
+    every parameter of `Ranker` and of its `fit` that has to do with metrics.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> ranker = rf.train({"train": data, "n_estimators": 2, "num_leaves": 3, "progress": False})
+    >>> len(ranker.model_.trees)
+    2
+    """
+    from rankforce.ranker import Ranker
+
+    config = dict(config)
+    if config.get("train") is None:
+        raise ValueError("nothing to train on: give train, a file or a RankingData")
+    columns = config.get("columns") or {}
+    given = config.get("valid")
+    entries = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    ranker = Ranker(**{key: value for key, value in config.items() if key not in RUN_KEYS})
+    ranker.settings()  # a mistake among the parameters shows before any file is read
+    out = config.get("out")
+    if out is not None and Path(out).exists() and not Path(out).is_dir():
+        raise ValueError(f"out is {str(out)!r}, which is a file: give a folder")
+    data = _data(config["train"], columns)
+    valid = [_data(entry, columns) for entry in entries]
+    ranker.fit(data, eval_set=valid, callbacks=callbacks)
+    if out is not None:
+        ranker.save(out)
+    return ranker
+
+
+def _data(entry: Any, columns: Mapping[str, Any]) -> RankingData:
+    if isinstance(entry, RankingData):
+        return entry
+    if not isinstance(entry, (str, Path)):
+        raise ValueError(f"data is {entry!r}: expected a file name or a RankingData")
+    return read(entry, **columns)

@@ -1,0 +1,768 @@
+"""The estimator: the calls that users make, scikit-learn's manners, every kind of input."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+import rankforce as rf
+
+lgb = pytest.importorskip("lightgbm")
+
+DATA = rf.make_data("mslr", queries=20, seed=1)
+VALID = rf.make_data("mslr", queries=10, seed=2)
+X, Y, G = DATA.features, DATA.labels, DATA.group
+QID = np.repeat(np.arange(len(G)), G)
+XV, YV, GV = VALID.features, VALID.labels, VALID.group
+SMALL: dict[str, Any] = {
+    "n_estimators": 4,
+    "num_leaves": 5,
+    "min_child_samples": 5,
+    "seed": 1,
+    "threads": 1,
+    "progress": False,
+}
+
+
+def make(*objective: Any, **more: Any) -> rf.Ranker:
+    return rf.Ranker(*objective, **SMALL | more)
+
+
+def ndcg(scores: Any, labels: Any, k: int = 10, **queries: Any) -> float:
+    return float(rf.metric("ndcg", k=k)(scores, labels, **queries).mean())
+
+
+# The calls.
+
+
+@pytest.fixture(scope="module")
+def fitted() -> rf.Ranker:
+    ranker = rf.Ranker(
+        "lambdarank-ndcg",
+        k=10,
+        n_estimators=6,
+        learning_rate=0.2,
+        num_leaves=6,
+        seed=1,
+        threads=1,
+        progress=False,
+    )
+    return ranker.fit(
+        X,
+        Y,
+        group=G,
+        eval_set=[(XV, YV)],
+        eval_group=[GV],
+        eval_metric="ndcg@10",
+        early_stopping_rounds=5,
+    )
+
+
+def test_fit_returns_the_ranker_and_learns(fitted: rf.Ranker) -> None:
+    assert isinstance(fitted, rf.Ranker)
+    shuffled = np.random.default_rng(0).normal(size=len(Y))
+    assert ndcg(fitted.predict(X), Y, group=G) > ndcg(shuffled, Y, group=G) + 0.05
+
+
+def test_history_best_iteration_and_booster(fitted: rf.Ranker) -> None:
+    history = fitted.evals_result_["valid_0"]["ndcg@10"]
+    assert fitted.best_iteration_ == 1 + int(np.argmax(history))
+    assert ndcg(fitted.predict(XV), YV, group=GV) == max(history)
+    booster = fitted.booster_
+    assert isinstance(booster, lgb.Booster)
+    assert booster.num_trees() == fitted.best_iteration_
+    assert np.array_equal(booster.predict(XV), fitted.predict(XV))
+
+
+@pytest.mark.parametrize("top", [1, 10, None])
+def test_rank_is_a_sort_of_each_query(fitted: rf.Ranker, top: int | None) -> None:
+    scores, best = fitted.predict(X), fitted.rank(X, group=G, top=top)
+    expected = [
+        (query, place, row)
+        for query in range(len(G))
+        for place, row in enumerate(
+            sorted(np.flatnonzero(query == QID), key=lambda row: (-scores[row], row))[:top], 1
+        )
+    ]
+    assert list(zip(best.query, best.rank, best.row, strict=True)) == expected
+    assert np.array_equal(best.score, scores[best.row])
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.5])
+def test_rank_refuses_a_wrong_top(fitted: rf.Ranker, top: Any) -> None:
+    with pytest.raises(ValueError, match=f"top is {top}: it must be a whole number from 1 up"):
+        fitted.rank(X, group=G, top=top)
+
+
+def test_save_and_load(fitted: rf.Ranker, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    again = rf.load(tmp_path / "model")
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+    assert again.best_iteration_ == fitted.best_iteration_
+    assert again.evals_result_ == fitted.evals_result_
+    assert (again.k, again.num_leaves, again.learning_rate) == (10, 6, 0.2)
+
+
+def test_facts_about_features(fitted: rf.Ranker) -> None:
+    assert fitted.n_features_in_ == X.shape[1]
+    booster = fitted.booster_
+    assert fitted.feature_name_ == booster.feature_name()
+    assert np.array_equal(fitted.feature_importances_, booster.feature_importance("split"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_predict_with_the_first_trees(fitted: rf.Ranker, count: int) -> None:
+    expected = fitted.booster_.predict(X, num_iteration=count)
+    assert np.array_equal(fitted.predict(X, num_iteration=count), expected)
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_predict_with_no_limit_as_in_lightgbm(count: int) -> None:
+    ranker = make().fit(X, Y, group=G)
+    expected = ranker.booster_.predict(X, num_iteration=count)
+    assert np.array_equal(ranker.predict(X, num_iteration=count), expected)
+
+
+def test_more_trees_than_there_are(fitted: rf.Ranker) -> None:
+    every = len(fitted.model_.trees)
+    more = fitted.predict(X, num_iteration=1000)
+    assert np.array_equal(more, fitted.predict(X, num_iteration=every))
+
+
+def test_ranking_data_in_place_of_arrays() -> None:
+    expected = make().fit(X, Y, group=G, eval_set=[(XV, YV)], eval_group=[GV])
+    train, valid = rf.RankingData(X, Y, group=G), rf.RankingData(XV, YV, group=GV)
+    got = make().fit(train, eval_set=[valid])
+    assert [t.fields for t in got.model_.trees] == [t.fields for t in expected.model_.trees]
+    assert got.evals_result_ == expected.evals_result_
+    assert np.array_equal(got.predict(valid), expected.predict(XV))
+    assert got.score(valid) == expected.score(XV, YV, group=GV)
+
+
+def test_train_from_one_table(tmp_path: Path) -> None:
+    config = SMALL | {"train": DATA, "valid": VALID, "out": str(tmp_path / "run"), "k": 5}
+    ranker = rf.train(config)
+    expected = make(k=5).fit(DATA, eval_set=[VALID])
+    assert ranker.model_.text() == expected.model_.text()
+    assert ranker.evals_result_ == expected.evals_result_
+    assert rf.load(tmp_path / "run").model_.text() == expected.model_.text()
+
+
+def test_the_seed_decides() -> None:
+    texts = [make(seed=seed).fit(DATA).model_.text() for seed in (3, 3, 4)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+# Validation sets, however they are given.
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "a list": {"eval_set": [(XV, YV)], "eval_group": [GV]},
+    "one pair": {"eval_set": (XV, YV), "eval_group": [GV]},
+    "eval_X": {"eval_X": XV, "eval_y": YV, "eval_group": [GV]},
+    "eval_X in a tuple": {"eval_X": (XV,), "eval_y": (YV,), "eval_group": [GV]},
+    "RankingData": {"eval_set": VALID},
+    "query ids": {"eval_set": [(XV, YV)], "eval_qid": [np.repeat(np.arange(len(GV)), GV)]},
+}
+
+
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_ways_to_give_a_validation_set(given: dict[str, Any]) -> None:
+    ranker = make().fit(X, Y, group=G, eval_metric="ndcg@10", **given)
+    expected = [ndcg(ranker.predict(XV, num_iteration=i), YV, group=GV) for i in range(1, 5)]
+    assert ranker.evals_result_ == {"valid_0": {"ndcg@10": expected}}
+
+
+def test_cutoffs_and_names() -> None:
+    ranker = make().fit(
+        DATA,
+        eval_set=[VALID, DATA],
+        eval_names=["other", "own"],
+        eval_metric="ndcg",
+        eval_at=[3, 7],
+    )
+    expected = {
+        name: {
+            f"ndcg@{k}": [
+                ndcg(ranker.predict(part, num_iteration=i), part.labels, k, group=part.group)
+                for i in range(1, 5)
+            ]
+            for k in (3, 7)
+        }
+        for name, part in (("other", VALID), ("own", DATA))
+    }
+    assert ranker.evals_result_ == expected
+
+
+def weighted(ranker: rf.Ranker, row_weight: Any) -> float:
+    """Mean over queries, each with the mean weight of its rows."""
+    values = rf.metric("ndcg@10")(ranker.predict(XV), YV, group=GV)
+    query = np.repeat(np.arange(len(GV)), GV)
+    weights = [row_weight[query == number].mean() for number in range(len(GV))]
+    return float(np.average(values, weights=weights))
+
+
+WEIGHT = np.repeat(np.random.default_rng(3).uniform(0.0, 5.0, len(GV)), GV)
+
+
+def test_score_weighs_queries_by_their_rows() -> None:
+    ranker = make().fit(DATA)
+    got = ranker.score(XV, YV, WEIGHT, group=GV, metric="ndcg@10")
+    assert got == pytest.approx(weighted(ranker, WEIGHT), rel=1e-12)
+    assert got != pytest.approx(ranker.score(XV, YV, group=GV, metric="ndcg@10"), rel=1e-3)
+
+
+def test_score_weighs_queries_of_ranking_data() -> None:
+    ranker = make().fit(DATA)
+    data = rf.RankingData(XV, YV, group=GV, weight=WEIGHT)
+    assert ranker.score(data, metric="ndcg@10") == pytest.approx(weighted(ranker, WEIGHT))
+
+
+def test_validation_weighs_queries_by_their_rows() -> None:
+    ranker = make().fit(
+        X, Y, group=G, eval_set=[(XV, YV)], eval_group=[GV], eval_sample_weight=[WEIGHT]
+    )
+    got = ranker.evals_result_["valid_0"]["ndcg@10"][-1]
+    assert got == pytest.approx(weighted(ranker, WEIGHT))
+
+
+# Queries in any order.
+
+
+def interleave(qid: Any, seed: int) -> Any:
+    """Rows of queries mixed at random; inside a query they keep their order."""
+    slots = np.random.default_rng(seed).permutation(qid)
+    order = np.empty(len(qid), np.int64)
+    for one in np.unique(qid):
+        order[slots == one] = np.flatnonzero(qid == one)
+    return order
+
+
+@pytest.mark.parametrize("quantised", [None, False])
+@pytest.mark.parametrize("step", ["newton", "exact-newton"])
+def test_rows_of_queries_in_any_order(step: str, quantised: bool | None) -> None:
+    order = interleave(QID, seed=5)
+    assert not np.array_equal(QID[order], QID)
+    kept = make(step=step, quantised=quantised).fit(X, Y, qid=QID).predict(X)
+    mixed = make(step=step, quantised=quantised).fit(X[order], Y[order], qid=QID[order])
+    assert mixed.predict(X[order]) == pytest.approx(kept[order], rel=1e-9, abs=1e-12)
+
+
+def test_group_is_the_same_as_numbered_queries() -> None:
+    by_group, by_id = make().fit(X, Y, group=G), make().fit(X, Y, qid=QID)
+    assert by_group.model_.text() == by_id.model_.text()
+
+
+# scikit-learn.
+
+
+@pytest.mark.parametrize("given", [{}, {"k": 5}, {"eta": 0.3}, {"max_bin": 31, "tau": 7}])
+def test_parameters_and_clone(given: dict[str, Any]) -> None:
+    ranker = rf.Ranker(**given)
+    params = ranker.get_params()
+    assert {name: params[name] for name in given} == given
+    assert clone(ranker).get_params() == params
+    assert clone(ranker).settings() == ranker.settings()
+    assert rf.Ranker(**params).settings() == ranker.settings()
+    assert not hasattr(clone(make(**given).fit(DATA)), "model_")
+
+
+def test_set_params_under_any_name() -> None:
+    ranker = rf.Ranker().set_params(num_leaves=7, eta=0.5, lambdarank_truncation_level=9)
+    settings = ranker.settings()
+    assert (settings.num_leaves, settings.learning_rate, settings.tau) == (7, 0.5, 9)
+    assert ranker.set_params(eta=0.25).settings().learning_rate == 0.25
+    with pytest.raises(ValueError, match="unknown parameter 'num_leafs': did you mean"):
+        rf.Ranker().set_params(num_leafs=3).settings()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"eta": 0.3}, {"lambdarank_norm": False}, {"lambdarank_target": "bndcg"}, {"n_iter": 7}],
+)
+def test_pickled_rankers_have_the_same_settings(given: dict[str, Any]) -> None:
+    ranker = rf.Ranker(**given)
+    again = pickle.loads(pickle.dumps(ranker))
+    assert again.get_params() == ranker.get_params()
+    assert again.settings() == ranker.settings()
+
+
+def test_pickled_rankers_score_the_same() -> None:
+    ranker = make(k=5).fit(DATA, eval_set=[VALID])
+    again = pickle.loads(pickle.dumps(ranker))
+    assert np.array_equal(again.predict(X), ranker.predict(X))
+    assert again.evals_result_ == ranker.evals_result_
+
+
+def test_pipeline() -> None:
+    pipeline = Pipeline([("scale", StandardScaler()), ("ranker", make())])
+    pipeline.fit(X, Y, ranker__qid=QID)
+    scaled = StandardScaler().fit_transform(X)
+    expected = make().fit(scaled, Y, qid=QID)
+    assert np.array_equal(pipeline.predict(X), expected.predict(scaled))
+
+
+def test_grid_search_keeps_queries_whole() -> None:
+    grid = {"num_leaves": [2, 6], "eta": [0.1, 0.5]}
+    folds = GroupKFold(2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = make().set_fit_request(qid=True).set_score_request(qid=True)
+        search = GridSearchCV(ranker, grid, cv=folds, error_score="raise")
+        search.fit(X, Y, groups=QID, qid=QID)
+        for number, (inside, outside) in enumerate(folds.split(X, Y, QID)):
+            assert not {*QID[inside]} & {*QID[outside]}
+            for params, got in zip(
+                search.cv_results_["params"],
+                search.cv_results_[f"split{number}_test_score"],
+                strict=True,
+            ):
+                one = make(**params).fit(X[inside], Y[inside], qid=QID[inside])
+                assert got == ndcg(one.predict(X[outside]), Y[outside], qid=QID[outside])
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+    assert len(search.best_estimator_.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize(
+    ("objective", "k", "metric", "sign"),
+    [
+        ("lambdarank-ndcg", 3, "ndcg@3", 1),
+        ("lambdagap-x+", 4, "p@4", 1),
+        ("lambdarank(map)", None, "map@10", 1),
+        ("lambdarank-ndcg", 5, "arpb@5", -1),
+    ],
+)
+def test_score_is_the_mean_of_a_metric(objective: str, k: Any, metric: str, sign: int) -> None:
+    ranker = make(objective, k=k).fit(DATA)
+    given = {"metric": metric} if sign < 0 else {}
+    expected = rf.metric(metric)(ranker.predict(XV), YV, group=GV).mean()
+    assert ranker.score(XV, YV, group=GV, **given) == pytest.approx(sign * expected, rel=1e-12)
+
+
+def test_score_needs_queries() -> None:
+    with pytest.raises(ValueError, match="score needs queries: give qid= or group="):
+        make().fit(DATA).score(XV, YV)
+
+
+def test_score_needs_labels() -> None:
+    with pytest.raises(ValueError, match="label"):
+        make().fit(DATA).score(XV, group=GV)
+
+
+CALLS: dict[str, Callable[[rf.Ranker], Any]] = {
+    "predict": lambda ranker: ranker.predict(X),
+    "rank": lambda ranker: ranker.rank(X, group=G),
+    "score": lambda ranker: ranker.score(X, Y, group=G),
+    "score of RankingData": lambda ranker: ranker.score(DATA),
+    "save": lambda ranker: ranker.save("never"),
+    "best_iteration_": lambda ranker: ranker.best_iteration_,
+    "evals_result_": lambda ranker: ranker.evals_result_,
+    "booster_": lambda ranker: ranker.booster_,
+    "feature_importances_": lambda ranker: ranker.feature_importances_,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_before_fit(call: Callable[[rf.Ranker], Any]) -> None:
+    with pytest.raises(NotFittedError):
+        call(rf.Ranker())
+
+
+# LightGBM's callbacks.
+
+
+def test_callback_that_records() -> None:
+    seen: dict[str, Any] = {}
+    ranker = make().fit(
+        DATA,
+        eval_set=[VALID],
+        eval_metric=["ndcg@5", "p@5"],
+        callbacks=[lgb.record_evaluation(seen)],
+    )
+    assert {name: dict(values) for name, values in seen.items()} == ranker.evals_result_
+
+
+def test_callback_that_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    ranker = make().fit(DATA, eval_set=[VALID], callbacks=[lgb.log_evaluation(2)])
+    history = ranker.evals_result_["valid_0"]["ndcg@10"]
+    lines = [f"[{tree}]\tvalid_0's ndcg@10: {history[tree - 1]:g}" for tree in (2, 4)]
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.parametrize("metric", ["ndcg@5", "arpb@5"])
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+def test_callback_that_stops_early(rounds: int, metric: str) -> None:
+    given: dict[str, Any] = {"eval_set": [VALID], "eval_metric": metric}
+    stop = lgb.early_stopping(rounds, verbose=False)
+    ranker = make(n_estimators=12).fit(DATA, **given, callbacks=[stop])
+    expected = make(n_estimators=12).fit(DATA, **given, early_stopping_rounds=rounds)
+    assert ranker.best_iteration_ == expected.best_iteration_
+    assert np.array_equal(ranker.predict(XV), expected.predict(XV))
+    assert len(ranker.model_.trees) <= 12
+
+
+def test_callback_that_says_stop() -> None:
+    ranker = make().fit(DATA, callbacks=[lambda moment: moment.iteration == 1])
+    assert [tree.fields for tree in ranker.model_.trees] == [
+        tree.fields for tree in make().fit(DATA).model_.trees[:2]
+    ]
+
+
+def test_callback_that_scores() -> None:
+    found: list[Any] = []
+    ranker = make().fit(
+        DATA, callbacks=[lambda m: found.append(m.model.scores(XV, trees=m.iteration + 1))]
+    )
+    for number, scores in enumerate(found, start=1):
+        assert np.array_equal(scores, ranker.predict(XV, num_iteration=number))
+
+
+def test_callback_that_changes_parameters() -> None:
+    """LightGBM's schedule of the learning rate: either refused in a sentence, or obeyed."""
+    rates, reason = [0.4, 0.2, 0.1, 0.05], None
+    try:
+        ranker = make().fit(DATA, callbacks=[lgb.reset_parameter(learning_rate=rates)])
+    except ValueError as error:
+        reason = str(error)
+    if reason is not None:
+        assert "learning_rate" in reason or "reset_parameter" in reason
+        return
+    assert [float(tree.fields["shrinkage"]) for tree in ranker.model_.trees] == rates
+
+
+def test_callback_that_fails_is_heard() -> None:
+    def fail(moment: Any) -> None:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        make().fit(DATA, callbacks=[fail])
+
+
+# Ctrl-C.
+
+
+@pytest.mark.parametrize("done", [1, 3])
+def test_interrupt_leaves_the_trees_so_far(done: int, tmp_path: Path) -> None:
+    def interrupt(moment: Any) -> None:
+        if moment.iteration == done - 1:
+            raise KeyboardInterrupt
+
+    ranker = make().fit(DATA, eval_set=[VALID], callbacks=[interrupt])
+    whole = make().fit(DATA, eval_set=[VALID])
+    assert np.array_equal(ranker.predict(X), whole.predict(X, num_iteration=done))
+    assert len(ranker.model_.trees) == len(ranker.evals_result_["valid_0"]["ndcg@10"]) == done
+    assert not ranker.model_.finished
+    ranker.save(tmp_path)
+    assert np.array_equal(rf.load(tmp_path).predict(X), ranker.predict(X))
+
+
+def test_interrupt_before_the_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankforce.engines.lightgbm.Grower.grow", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(DATA)
+
+
+# Kinds of features.
+
+HOLES = X[:, :12].copy()
+HOLES[np.random.default_rng(4).random(HOLES.shape) < 0.3] = np.nan
+ZEROS = X[:, :12] * (np.random.default_rng(5).random((len(X), 12)) < 0.3)
+
+
+@pytest.mark.parametrize("quantised", [None, False])
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_matrix, sp.coo_array, sp.csr_array])
+def test_sparse_and_dense_make_one_model(kind: Any, quantised: bool | None) -> None:
+    dense = make(quantised=quantised).fit(ZEROS, Y, group=G)
+    sparse = make(quantised=quantised).fit(
+        kind(ZEROS), Y, group=G, eval_set=[(kind(ZEROS), Y)], eval_group=[G]
+    )
+    assert sparse.model_.text() == dense.model_.text()
+    assert np.array_equal(sparse.predict(kind(ZEROS)), dense.predict(ZEROS))
+    value = ndcg(dense.predict(ZEROS), Y, group=G)
+    assert sparse.evals_result_["valid_0"]["ndcg@10"][-1] == value
+
+
+@pytest.mark.parametrize("matrix", [HOLES, ZEROS], ids=["missing", "zeros"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, np.asfortranarray, np.ndarray.tolist])
+def test_frames_and_arrays_make_one_model(kind: Any, matrix: Any) -> None:
+    expected = make().fit(matrix, Y, group=G)
+    given = kind(matrix)
+    got = make().fit(given, Y, group=G)
+    assert [t.fields for t in got.model_.trees] == [t.fields for t in expected.model_.trees]
+    assert np.array_equal(got.predict(given), expected.predict(matrix))
+    assert np.array_equal(got.booster_.predict(matrix), expected.predict(matrix))
+
+
+def test_names_of_columns() -> None:
+    frame = pd.DataFrame(X[:, :3], columns=["one", "two", "three"])
+    assert make().fit(frame, Y, group=G).feature_name_ == ["one", "two", "three"]
+    named = make().fit(X[:, :3], Y, group=G, feature_name=["x", "y", "z"])
+    assert named.feature_name_ == ["x", "y", "z"]
+
+
+def test_names_that_lightgbm_refuses(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X[:, :3], columns=["a:b", "a b", 'c"'])
+    ranker = make().fit(frame, Y, group=G)
+    ranker.save(tmp_path)
+    assert rf.load(tmp_path).feature_name_ == ["a:b", "a b", 'c"']
+    assert len(set(lgb.Booster(model_file=tmp_path / "model.txt").feature_name())) == 3
+    np.testing.assert_array_equal(rf.load(tmp_path).predict(frame), ranker.predict(frame))
+
+
+def coloured(order: str) -> tuple[pd.DataFrame, Any]:
+    """A column of categories that the labels depend on; `order` is that of the codes."""
+    letters = np.random.default_rng(6).choice([*"abcdef"], len(Y))
+    frame = pd.DataFrame(X[:, :4]).rename(columns=str)
+    frame["colour"] = pd.Categorical(letters, categories=[*order])
+    return frame, np.clip(Y + 2 * np.isin(letters, ["b", "c"]), 0, 4)
+
+
+def fit_coloured(**given: Any) -> rf.Ranker:
+    frame, labels = coloured("abcdef")
+    return make(min_data_per_group=5, cat_smooth=1.0).fit(frame, labels, group=G, **given)
+
+
+def test_category_columns() -> None:
+    frame, _ = coloured("abcdef")
+    ranker = fit_coloured()
+    assert sum(int(tree.fields["num_cat"]) for tree in ranker.model_.trees) > 0
+    codes = frame.assign(colour=frame["colour"].cat.codes).to_numpy(np.float32)
+    assert np.array_equal(ranker.predict(frame), ranker.booster_.predict(codes))
+    assert np.array_equal(ranker.predict(codes), ranker.predict(frame))
+
+
+def test_categories_with_other_codes(tmp_path: Path) -> None:
+    frame, labels = coloured("abcdef")
+    other, _ = coloured("fedcba")
+    ranker = fit_coloured(eval_set=[(other, labels)], eval_group=[G])
+    expected = ranker.predict(frame)
+    assert np.array_equal(ranker.predict(other), expected)
+    assert np.array_equal(ranker.predict(pl.from_pandas(other)), expected)
+    assert ranker.evals_result_["valid_0"]["ndcg@10"][-1] == ndcg(expected, labels, group=G)
+    assert ranker.score(other, labels, group=G) == ndcg(expected, labels, group=G)
+    ranker.save(tmp_path)
+    assert np.array_equal(rf.load(tmp_path).predict(other), expected)
+
+
+def test_categories_with_other_codes_in_ranking_data() -> None:
+    frame, labels = coloured("abcdef")
+    other = rf.RankingData(coloured("fedcba")[0], labels, group=G)
+    ranker = fit_coloured()
+    assert np.array_equal(ranker.predict(other), ranker.predict(frame))
+
+
+def test_categories_with_other_codes_in_validation() -> None:
+    frame, labels = coloured("abcdef")
+    other = rf.RankingData(coloured("fedcba")[0], labels, group=G)
+    ranker = fit_coloured(eval_set=[other])
+    expected = ndcg(ranker.predict(frame), labels, group=G)
+    assert ranker.evals_result_["valid_0"]["ndcg@10"][-1] == expected
+
+
+def test_unknown_categories_are_missing() -> None:
+    frame, _ = coloured("abcdef")
+    ranker = fit_coloured()
+    strange = frame.assign(colour=pd.Categorical(["new"] * len(frame)))
+    missing = frame.assign(colour=pd.Categorical([None] * len(frame), categories=[*"abcdef"]))
+    assert np.array_equal(ranker.predict(strange), ranker.predict(missing))
+
+
+def test_categorical_feature_of_an_array() -> None:
+    frame, labels = coloured("abcdef")
+    codes = frame.assign(colour=frame["colour"].cat.codes).to_numpy(np.float32)
+    given = make(min_data_per_group=5, cat_smooth=1.0).fit(
+        codes, labels, group=G, categorical_feature=[4]
+    )
+    expected = fit_coloured()
+    assert [t.fields for t in given.model_.trees] == [t.fields for t in expected.model_.trees]
+
+
+# Weights and scores to start from.
+
+
+def counted(queries: int, seed: int) -> tuple[Any, Any, Any]:
+    """Features of few values, all of which occur in every few queries: the bins never change."""
+    rng = np.random.default_rng(seed)
+    sizes = np.full(queries, 30)
+    features = np.column_stack(
+        [np.tile(np.arange(30) % 10, queries), *rng.integers(0, 6, (3, 30 * queries))]
+    )
+    labels = np.clip(features[:, 0] / 3 + rng.normal(0, 1, len(features)), 0, 4).round()
+    return features.astype(np.float32), labels, sizes
+
+
+@pytest.mark.parametrize("by", ["row", "query"])
+@pytest.mark.parametrize("quantised", [None, False])
+def test_weight_0_leaves_queries_out(by: str, quantised: bool | None) -> None:
+    features, labels, sizes = counted(24, seed=1)
+    kept = 30 * 16
+    query = (np.arange(24) < 16).astype(float)
+    weight = {"query_weight": query} if by == "query" else {"sample_weight": np.repeat(query, 30)}
+    params = {"min_child_samples": 0, "quantised": quantised, "n_estimators": 3}
+    got = make(**params).fit(features, labels, group=sizes, **weight)
+    expected = make(**params).fit(features[:kept], labels[:kept], group=sizes[:16])
+    assert got.predict(features) == pytest.approx(expected.predict(features), rel=1e-9)
+    without = make(**params).fit(features, labels, group=sizes)
+    assert np.abs(got.predict(features) - without.predict(features)).max() > 1e-3
+
+
+@pytest.mark.parametrize("quantised", [None, False])
+@pytest.mark.parametrize("factor", [2.0, 0.25])
+def test_all_weights_alike_change_nothing(factor: float, quantised: bool | None) -> None:
+    params = {"quantised": quantised, "min_child_weight": 0.0}
+    plain = make(**params).fit(X, Y, group=G)
+    for given in ({"sample_weight": np.full(len(Y), factor)}, {"query_weight": [factor] * len(G)}):
+        got = make(**params).fit(X, Y, group=G, **given)
+        assert got.predict(X) == pytest.approx(plain.predict(X), rel=1e-12, abs=1e-15)
+
+
+def test_row_and_query_weights_multiply() -> None:
+    rng = np.random.default_rng(8)
+    rows, queries = rng.uniform(0.5, 2.0, len(Y)), rng.uniform(0.5, 2.0, len(G))
+    both = make().fit(X, Y, group=G, sample_weight=rows, query_weight=queries)
+    one = make().fit(X, Y, group=G, sample_weight=np.repeat(queries, G) * rows)
+    assert both.model_.text() == one.model_.text()
+
+
+def test_init_score_is_where_training_starts() -> None:
+    """Two trees, then two more from their scores, are four trees; nothing here is random."""
+    params = {"quantised": False, "n_estimators": 2}
+    first = make(**params).fit(X, Y, group=G)
+    second = make(**params).fit(
+        X,
+        Y,
+        group=G,
+        init_score=first.predict(X),
+        eval_set=[(XV, YV)],
+        eval_group=[GV],
+        eval_init_score=[first.predict(XV)],
+    )
+    four = make(quantised=False).fit(X, Y, group=G, eval_set=[(XV, YV)], eval_group=[GV])
+    sums = first.predict(X) + second.predict(X)
+    assert sums == pytest.approx(four.predict(X), rel=1e-12, abs=1e-15)
+    assert np.array_equal(
+        second.predict(X, init_score=first.predict(X)), second.predict(X) + first.predict(X)
+    )
+    history = second.evals_result_["valid_0"]["ndcg@10"]
+    assert history == pytest.approx(four.evals_result_["valid_0"]["ndcg@10"][2:], rel=1e-12)
+
+
+def test_base_model_comes_first(tmp_path: Path) -> None:
+    first = make(quantised=False, n_estimators=2).fit(X, Y, group=G)
+    second = make(quantised=False, n_estimators=2, base=first).fit(X, Y, group=G)
+    four = make(quantised=False).fit(X, Y, group=G)
+    assert second.predict(X) == pytest.approx(four.predict(X), rel=1e-12, abs=1e-15)
+    second.save(tmp_path)
+    with pytest.raises(ValueError, match="stands on another one: give it as base="):
+        rf.load(tmp_path)
+    assert np.array_equal(rf.load(tmp_path, base=first).predict(X), second.predict(X))
+
+
+def test_base_of_trees_fitted_to_the_labels() -> None:
+    """The first tree lowers the squared error to the labels, in steps of the learning rate."""
+    ranker = make(base="regressor", base_estimators=3, learning_rate=0.5).fit(X, Y, group=G)
+    assert len(ranker.model_.trees) == 3 + SMALL["n_estimators"]
+    errors = [np.mean((Y - ranker.predict(X, num_iteration=i)) ** 2) for i in range(1, 4)]
+    assert errors[0] < np.mean(Y**2)
+    assert errors == sorted(errors, reverse=True)
+    first, leaf = ranker.predict(X, num_iteration=1), ranker.booster_.predict(X, pred_leaf=True)
+    for number in np.unique(leaf[:, 0]):
+        inside = leaf[:, 0] == number
+        assert first[inside] == pytest.approx(0.5 * Y[inside].mean())
+
+
+@pytest.mark.parametrize("quantised", [None, False])
+def test_trees_that_run_out(quantised: bool | None) -> None:
+    first = make(n_estimators=1, quantised=quantised).fit(DATA).booster_.trees_to_dataframe()
+    least = 0.9 * float(first.split_gain.max())
+    ranker = make(n_estimators=200, quantised=quantised, min_split_gain=least).fit(DATA)
+    assert 1 <= len(ranker.model_.trees) < 200
+    assert np.isfinite(ranker.predict(X)).all()
+
+
+# Mistakes.
+
+NAN = np.where(np.arange(len(Y)) == 7, np.nan, Y)
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "no queries": ({"group": None}, "rankers need queries: give qid= .* or group="),
+    "both kinds of queries": ({"qid": QID}, "give group= .* or qid= .*, not both"),
+    "sizes": ({"group": [3, 4]}, f"group sizes add up to 7, but there are {len(Y)} rows"),
+    "qid": ({"group": None, "qid": [1, 2]}, "qid must hold one id for each of the"),
+    "X of one dimension": ({"X": X[:, 0]}, "X has shape .*: expected rows and columns"),
+    "no labels": ({"y": None}, "training needs labels: give y"),
+    "labels": ({"y": Y[1:]}, f"labels have shape .*, but there are {len(Y)} rows"),
+    "labels in a column": ({"y": Y[:, None]}, "labels has shape .*: expected one number"),
+    "NaN label": ({"y": NAN}, "labels: row 7 is nan, expected finite numbers"),
+    "negative label": ({"y": Y - 1}, "label"),
+    "one label": ({"y": np.ones_like(Y)}, "all labels are the same: there is nothing to learn"),
+    "weights": ({"sample_weight": [1.0]}, "weight has shape .*, expected one number for each of"),
+    "negative weight": ({"sample_weight": -Y - 1}, r"weight\[0\] is -.*: weights are numbers"),
+    "query weights": ({"query_weight": [1.0]}, "query_weight has shape"),
+    "init_score": ({"init_score": [1.0]}, "must be one finite number for each row"),
+    "NaN init_score": ({"init_score": NAN}, "must be one finite number for each row"),
+    "names": ({"feature_name": ["a"]}, "1 feature names for 136 features"),
+    "categorical": ({"categorical_feature": [999]}, "categorical column 999 is none of"),
+    "validation without queries": ({"eval_set": [(XV, YV)]}, "eval_set needs queries"),
+    "two ways": ({"eval_set": [VALID], "eval_X": XV, "eval_y": YV}, "eval_set or eval_X, not both"),
+    "too many groups": (
+        {"eval_set": [(XV, YV)], "eval_group": [GV, GV]},
+        "eval_group has 2 entries for 1 validation sets",
+    ),
+    "group of validation not in a list": (
+        {"eval_set": [(XV, YV)], "eval_group": GV},
+        "eval_group has 10 entries for 1 validation sets",
+    ),
+    "columns of validation": (
+        {"eval_set": [(XV[:, :5], YV)], "eval_group": [GV]},
+        "136 feature names for 5 features",
+    ),
+    "stopping without validation": ({"early_stopping_rounds": 3}, "needs a validation set"),
+    "unknown metric": ({"eval_set": [VALID], "eval_metric": "mdcg@10"}, "mdcg"),
+    "metric twice": ({"eval_set": [VALID], "eval_metric": "p@5,P@5"}, "asked for twice"),
+    "columns of validation data": (
+        {"eval_set": [rf.RankingData(XV[:, :-1].copy(), YV, group=GV)]},
+        "135",
+    ),
+    "validation without labels": ({"eval_set": [(XV, None)], "eval_group": [GV]}, "label"),
+    "validation data without labels": ({"eval_set": [rf.RankingData(XV, group=GV)]}, "label"),
+    "names twice": ({"eval_set": [VALID, DATA], "eval_names": ["a", "a"]}, "a"),
+    "too few names": ({"eval_set": [VALID, DATA], "eval_names": ["a"]}, "eval_names has 1 entr"),
+    "no rows": ({"X": X[:0], "y": [], "group": []}, "rows"),
+    "no columns": ({"X": X[:, :0]}, "features|columns"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_sentences(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make().fit(**{"X": X, "y": Y, "group": G} | given)
+
+
+def test_mistakes_in_predict() -> None:
+    ranker = make().fit(DATA)
+    with pytest.raises(ValueError, match="the data has 5 features, the model was trained on 136"):
+        ranker.predict(X[:, :5])
+    with pytest.raises(ValueError, match=r"X has shape .*: expected rows and columns"):
+        ranker.predict(X[0])
+
+
+def test_a_failed_fit_leaves_the_data_alone() -> None:
+    features, labels = X.copy(), Y.copy()
+    make(step="exact-newton", subsample=0.5).fit(features, labels, group=G, sample_weight=Y + 1)
+    assert np.array_equal(features, X, equal_nan=True)
+    assert np.array_equal(labels, Y)

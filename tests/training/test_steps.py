@@ -1,0 +1,184 @@
+"""Values of leaves against their definitions, pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rankforce as rf
+from rankforce.training.forces import Forces
+from rankforce.training.settings import make_settings
+from rankforce.training.steps import leaf_steps
+
+RATE = 0.5
+
+
+def small(seed: int, *, weighted: bool = False) -> tuple[rf.RankingData, np.ndarray]:
+    """A few queries, rows not grouped, and scores that do not tie."""
+    rng = np.random.default_rng(seed)
+    qid = rng.permutation(np.repeat(np.arange(6), [9, 4, 1, 12, 7, 5]))
+    X = rng.normal(size=(len(qid), 3)).astype(np.float32)
+    y = rng.integers(0, 4, len(qid))
+    weight = rng.uniform(0.5, 2.0, len(qid)) if weighted else None
+    return rf.RankingData(X, y, qid=qid, weight=weight), rng.normal(size=len(qid))
+
+
+def lightgbm_factor(data: rf.RankingData, scores: np.ndarray, name: str, k: int) -> np.ndarray:
+    """log2(1 + S) / S of each row's query, S = sum of 2 p weight / (0.01 + |x|) over its pairs."""
+    factor = np.ones(data.rows)
+    for query in np.unique(data.qid):
+        rows = np.flatnonzero(data.qid == query)
+        hi, lo, weight = rf.objective(name, k=k).pairs(scores[rows], data.labels[rows])
+        x = scores[rows[hi]] - scores[rows[lo]]
+        total = np.sum(2.0 / (1.0 + np.exp(x)) * weight / (0.01 + np.abs(x)))
+        factor[rows] = np.log2(1.0 + total) / total if total > 0 else 1.0
+    return factor
+
+
+def crossing_hessians(
+    data: rf.RankingData, scores: np.ndarray, leaf: np.ndarray, name: str, k: int, norm: str
+) -> np.ndarray:
+    """For each leaf, the second derivatives of pairs that have one document in it."""
+    total = np.zeros(leaf.max() + 1)
+    row_weight = np.ones(data.rows) if data.weight is None else data.weight
+    factor = lightgbm_factor(data, scores, name, k) if norm == "lightgbm" else np.ones(data.rows)
+    for query in np.unique(data.qid):
+        rows = np.flatnonzero(data.qid == query)
+        hi, lo, weight = rf.objective(name, k=k).pairs(scores[rows], data.labels[rows])
+        for i, j, w in zip(rows[hi], rows[lo], weight, strict=True):
+            x = scores[i] - scores[j]
+            p = 1.0 / (1.0 + np.exp(x))
+            apart = 0.01 + abs(x) if norm == "lightgbm" else 1.0
+            second = factor[i] * w / apart * p * (1.0 - p)
+            if leaf[i] != leaf[j]:
+                total[leaf[i]] += second * row_weight[i]
+                total[leaf[j]] += second * row_weight[j]
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("norm", ["none", "lightgbm"])
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [("lambdarank-ndcg", 3), ("ranknet", 5), ("lambdagap-s+", 2), ("lambdarank(map)", 4)],
+)
+def test_pairs_within_a_leaf_drop_out_of_the_exact_second_derivative(name, k, norm, weighted):
+    data, scores = small(3, weighted=weighted)
+    leaf = np.random.default_rng(5).integers(0, 4, data.rows).astype(np.int32)
+    settings = make_settings({"objective": name, "k": k, "norm": norm, "threads": 2})
+    forces = Forces(settings.make_objective(), data, settings)
+    _, hess = forces.at(scores, 0)
+    sums = np.bincount(leaf, hess, 4)
+    shared = forces.shared_hessians(scores, leaf, 4, 0)
+    expected = crossing_hessians(data, scores, leaf, name, k, norm)
+    np.testing.assert_allclose(sums - shared, expected, rtol=1e-4, atol=1e-6 * sums.max())
+    assert shared.max() > 0.0
+
+
+def test_exact_and_usual_step_agree_where_no_leaf_holds_two_documents_of_a_query():
+    data, scores = small(4)
+    settings = make_settings({"objective": "ranknet", "norm": "none", "threads": 1})
+    forces = Forces(settings.make_objective(), data, settings)
+    number = np.empty(data.rows, np.int32)
+    for query in np.unique(data.qid):
+        rows = np.flatnonzero(data.qid == query)
+        number[rows] = np.arange(len(rows))
+    assert not forces.shared_hessians(scores, number, int(number.max()) + 1, 0).any()
+
+
+def grow_one(step: str, norm: str, **more: float) -> tuple[rf.Ranker, rf.RankingData, np.ndarray]:
+    data = rf.make_data("yahoo", queries=40, seed=2)
+    scores = np.random.default_rng(1).normal(size=data.rows)
+    ranker = rf.Ranker(
+        "lambdarank-ndcg",
+        k=5,
+        n_estimators=1,
+        num_leaves=6,
+        learning_rate=RATE,
+        step=step,
+        norm=norm,
+        progress=False,
+        **more,
+    )
+    return ranker.fit(data, init_score=scores), data, scores
+
+
+@pytest.mark.parametrize("norm", ["none", "lightgbm", "std"])
+@pytest.mark.parametrize("quantised", [True, False])
+def test_gradient_step_is_the_mean_force_of_a_leaf(norm, quantised):
+    ranker, data, scores = grow_one("gradient", norm, quantised=quantised)
+    lam, _ = rf.objective("lambdarank-ndcg", k=5).gradients(
+        scores, data.labels, qid=data.qid, norm=norm
+    )
+    values = ranker.predict(data)
+    for value in np.unique(values):
+        leaf = values == value
+        np.testing.assert_allclose(value, RATE * lam[leaf].mean(), rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("norm", ["none", "lightgbm"])
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.0), (0.1, 2.0)])
+def test_newton_step_is_force_over_hessian(norm, l1, l2):
+    ranker, data, scores = grow_one("newton", norm, reg_alpha=l1, reg_lambda=l2)
+    lam, hess = rf.objective("lambdarank-ndcg", k=5).gradients(
+        scores, data.labels, qid=data.qid, norm=norm
+    )
+    values = ranker.predict(data)
+    for value in np.unique(values):
+        leaf = values == value
+        force = lam[leaf].sum()
+        shrunk = np.sign(force) * max(abs(force) - l1, 0.0)
+        np.testing.assert_allclose(value, RATE * shrunk / (hess[leaf].sum() + l2), rtol=1e-5)
+
+
+def test_exact_newton_step_divides_by_the_pairs_that_cross_the_leaf():
+    ranker, data, scores = grow_one("exact-newton", "none")
+    lam, _ = rf.objective("lambdarank-ndcg", k=5).gradients(scores, data.labels, qid=data.qid)
+    values = ranker.predict(data)
+    _, leaf = np.unique(values, return_inverse=True)
+    below = crossing_hessians(data, scores, leaf, "lambdarank-ndcg", 5, "none")
+    expected = RATE * np.bincount(leaf, lam) / below
+    np.testing.assert_allclose(np.unique(values), expected, rtol=1e-5)
+
+
+def test_a_leaf_without_hessian_stays():
+    assert leaf_steps(np.array([1.0]), np.array([0.0])).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("start", [1, 3])
+def test_base_regressor_fits_the_labels_first(start):
+    data = rf.make_data("yahoo", queries=40, seed=2)
+    ranker = rf.Ranker(
+        "ranknet",
+        n_estimators=1,
+        base="regressor",
+        base_estimators=start,
+        learning_rate=RATE,
+        num_leaves=4,
+        progress=False,
+    ).fit(data)
+    assert len(ranker.model_.trees) == start + 1
+    before = np.zeros(data.rows)
+    for trees in range(1, start + 1):
+        after = ranker.predict(data, num_iteration=trees)
+        moved = (after - before).round(12)
+        for value in np.unique(moved):
+            leaf = moved == value
+            residual = (data.labels - before)[leaf].mean()
+            np.testing.assert_allclose(value, RATE * residual, rtol=1e-9, atol=1e-11)
+        before = after
+
+
+def test_base_scores_of_another_model_come_first():
+    data = rf.make_data("yahoo", queries=40, seed=2)
+
+    class First:
+        def predict(self, X):
+            return 3.0 * X[:, 0].astype(np.float64)
+
+    params = {"n_estimators": 3, "num_leaves": 4, "progress": False}
+    on_top = rf.Ranker("ranknet", base=First(), **params).fit(data)
+    by_hand = rf.Ranker("ranknet", **params).fit(data, init_score=First().predict(data.features))
+    np.testing.assert_array_equal(
+        on_top.predict(data), First().predict(data.features) + by_hand.predict(data)
+    )
