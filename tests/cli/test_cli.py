@@ -21,7 +21,7 @@ def test_help_lists_every_verb() -> None:
     answer = run("--help")
     assert answer.returncode == 0
     for verb in VERBS:
-        assert f"    {verb} " in answer.stdout
+        assert f"\n    {verb}" in answer.stdout
     assert run().stdout == answer.stdout
 
 

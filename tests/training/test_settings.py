@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.training.settings import Settings, make_settings
+from rankforce.training.settings import BINNING, Settings, make_settings
 
 # Other name -> ours, with a value that is not the default.
 SAME_VALUE: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -149,7 +149,7 @@ def test_a_call_of_lightgbm_and_of_xgboost() -> None:
 def test_lightgbm_gets_its_own_parameters(given: dict[str, Any]) -> None:
     settings = make_settings(given)
     assert settings.engine == given
-    assert settings.engine_parameters(1.0) == given
+    assert settings.engine_parameters(1.0) == BINNING | given
     assert dataclasses.replace(settings, engine={}) == Settings()
 
 
@@ -157,7 +157,7 @@ def test_lightgbm_gets_its_own_parameters(given: dict[str, Any]) -> None:
 def test_leaves_hold_as_many_rows_of_a_bag(share: float, samples: int) -> None:
     """min_child_samples counts rows in the bag, LightGBM's parameter all rows."""
     settings = make_settings({"min_child_samples": 12, "subsample": share})
-    assert settings.engine_parameters(share) == {"min_data_in_leaf": samples}
+    assert settings.engine_parameters(share) == BINNING | {"min_data_in_leaf": samples}
 
 
 def test_the_same_value_under_two_names() -> None:

@@ -21,7 +21,7 @@ TREES = 14
 PARAMS: dict[str, Any] = {
     "n_estimators": TREES,
     "num_leaves": 6,
-    "learning_rate": 0.5,
+    "learning_rate": 0.3,
     "min_child_samples": 5,
     "seed": 1,
     "threads": 1,

@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of `rankforce`, all verbs included; none of them loads more than argparse."""
     parser = argparse.ArgumentParser(
         prog="rankforce",
-        description="Learning to rank: the forces on documents for any ranking metric.",
+        description="Learning to rank: train rankers for any ranking metric.",
         epilog="rankforce VERB --help explains a verb, with examples.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
