@@ -29,8 +29,9 @@ def test_there_and_back(tmp_path):
     answer = run(source, middle)
     assert answer.returncode == 0
     assert answer.stdout == f"{middle}: 3 rows\n"
-    assert answer.stderr.startswith(f"{source} -> {middle}: 3 rows, 0.0 MB read in 0:0")
-    assert answer.stderr.count("\n") == 1
+    said = [line for line in answer.stderr.splitlines() if not line.startswith("compiling")]
+    assert len(said) == 1
+    assert said[0].startswith(f"{source} -> {middle}: 3 rows, 0.0 MB read in 0:")
     answer = run(middle, target, "--quiet")
     assert (answer.stdout, answer.stderr) == (f"{target}: 3 rows\n", "")
     assert read(target).doc_ids.tolist() == ["D1", "", ""]
