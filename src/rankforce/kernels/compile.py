@@ -66,7 +66,7 @@ def announce_compilation() -> None:
     """Say once, before the first call on a machine, why it will take a while."""
     global _SILENT
     if not _SILENT and not any(_FOLDER.rglob("*.nbc")):
-        message = "compiling the kernels for this machine, once: about half a minute"
+        message = "compiling the kernels for this machine, once: about a minute in all"
         logging.getLogger("rankforce").warning(message)
     _SILENT = True
 
