@@ -472,3 +472,11 @@ def test_interrupt_before_the_first_tree(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("rankforce.engines.lightgbm.Grower.grow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         make().fit(DATA)
+
+
+def test_interrupt_before_the_first_tree_is_measured() -> None:
+    def interrupt(scores: Any, labels: Any) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(DATA, eval_set=[VALID], eval_metric=rf.metric(interrupt, name="mine"))

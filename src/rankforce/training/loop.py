@@ -85,9 +85,9 @@ def fit(
     try:
         run.go(callbacks)
     except KeyboardInterrupt:
-        if not run.model.trees:
+        if not run.done:
             raise
-        run.end(f"interrupted: the model has the {len(run.model.trees)} trees so far")
+        run.end(f"interrupted: the model has the {run.done} trees so far")
     finally:
         run.progress.close()
     return run.model
@@ -267,9 +267,14 @@ class Run:
         model.used = min(model.best_iteration, done) if picks_best else done
         model.finished = finished
 
+    @property
+    def done(self) -> int:
+        """Number of trees that are there and measured."""
+        return min([len(self.model.trees), *self.watch.measured])
+
     def end(self, why: str | None) -> None:
         """Leave a usable model: the trees that were measured, where there is something to."""
-        done = min([len(self.model.trees), *self.watch.measured])
+        done = self.done
         del self.model.trees[done:]
         if not done:
             raise ValueError(_no_tree(self.parts[0].data))
