@@ -124,6 +124,8 @@ def test_evaluate_agrees_with_the_library(folder, tmp_path):
         (["predict", "--model", "run", "--data", "narrow.txt"], ["3 features", "trained on"]),
         (["evaluate", "--data", "train.txt"], ["--model or --scores"]),
         (["evaluate", "--data", "train.txt", "--scores", "bad.txt"], ["bad.txt, line 1"]),
+        (["train", "--trane", "a.txt"], ["--trane", "--help"]),
+        (["train", "--trees", "many"], ["--trees", "many"]),
         (["rank", "--model", "run", "--data", "train.txt", "--top", "0"], ["top is 0"]),
     ],
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rankforce._objectives.entry import Parameters
 from rankforce._objectives.gains import GainLike
 from rankforce._objectives.tables import Table
 
@@ -30,26 +31,6 @@ class Definition:
     ideal: Ideal = "none"
     max_label: float | None = None  # of "stop"; None: the largest label of the data
     function: OwnMetric | None = None  # where `kind` is "own"
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """The checked parameters of `rf.metric`; those that an entry does not use stay unset."""
-
-    k: int | None = None
-    gain: GainLike | None = None
-    p: float = 0.8
-    max_label: float | None = None
-
-    @property
-    def cutoff(self) -> float:
-        """`k`, by default the whole list."""
-        return math.inf if self.k is None else self.k
-
-    def whole_k(self) -> int:
-        """`k` of a metric that cannot do without."""
-        assert self.k is not None
-        return self.k
 
 
 @dataclass(frozen=True)

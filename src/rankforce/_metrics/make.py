@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from rankforce._metrics.definition import Definition, Entry, NoRelevant, OwnMetric, Parameters
+from rankforce._metrics.definition import Definition, Entry, NoRelevant, OwnMetric
 from rankforce._metrics.metric import Metric
 from rankforce._metrics.names import parse_name
 from rankforce._metrics.registry import ENTRIES
+from rankforce._objectives.entry import Parameters
 from rankforce._objectives.gains import GainLike, check_gain
+from rankforce.checks import check_number, check_whole
 
 
 def metric(
@@ -131,25 +130,18 @@ def _own(
 def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
     checked = dict(kept)
     if "k" in checked:
-        checked["k"] = _check_k(checked["k"])
+        checked["k"] = check_whole("k", checked["k"], least=1)
     if "no_relevant" in checked:
         checked["no_relevant"] = _check_no_relevant(checked["no_relevant"])
     if "p" in checked:
-        checked["p"] = _check_number("p", checked["p"])
+        checked["p"] = check_number("p", checked["p"], least=0.0)
         if not 0.0 < checked["p"] < 1.0:
             raise ValueError(f"p is {kept['p']!r}: it must lie between 0 and 1")
     if "max_label" in checked:
-        checked["max_label"] = _check_number("max_label", checked["max_label"])
+        checked["max_label"] = check_number("max_label", checked["max_label"], least=0.0)
     if "gain" in checked:
         checked["gain"] = check_gain(checked["gain"])
     return checked
-
-
-def _check_k(value: Any) -> int:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < 1:
-        raise ValueError(f"k is {value!r}: it must be a whole number from 1 up")
-    return int(value)
 
 
 def _check_no_relevant(value: Any) -> NoRelevant:
@@ -157,10 +149,3 @@ def _check_no_relevant(value: Any) -> NoRelevant:
         if not isinstance(value, bool) and value == choice:
             return choice
     raise ValueError(f"no_relevant is {value!r}: choose 1, 0 or 'skip'")
-
-
-def _check_number(key: str, value: Any) -> float:
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0.0:
-        raise ValueError(f"{key} is {value!r}: it must be a finite number from 0 up")
-    return float(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from rankforce._metrics.definition import Definition, Entry, Parameters
+from rankforce._metrics.definition import Definition, Entry
+from rankforce._objectives.entry import Parameters
 from rankforce._objectives.tables import Floats, discount, inside, persistence
 
 

@@ -14,6 +14,7 @@ from rankforce._objectives.gains import GainLike, check_gain
 from rankforce._objectives.objective import Objective
 from rankforce._objectives.registry import ENTRIES, parse_name
 from rankforce._objectives.tables import Floats
+from rankforce.checks import check_number, check_whole
 
 PairWeight = Callable[[float, float, int, int], float]
 
@@ -68,7 +69,7 @@ def objective(
     how = _check_cost(cost, sigma, center)
     arguments = {"name": name if callable(name) else entry.name} | kept
     defaults = {"sigma": 1.0, "seed": 0, "cost": "logistic", "center": 0.0}
-    used = {"sigma": sigma, "seed": _check_whole("seed", seed), "cost": cost, "center": center}
+    used = {"sigma": sigma, "seed": check_whole("seed", seed), "cost": cost, "center": center}
     arguments |= {key: value for key, value in used.items() if value != defaults[key]}
     about = {"formula": entry.formula, "source": entry.source, "cost": entry.cost}
     return Objective(
@@ -100,7 +101,7 @@ def additive(
     >>> top2.pairs([3, 2, 1], [0, 1, 2]).weight.tolist()
     [1.0, 1.0]
     """
-    limit = math.inf if cutoff is None else float(_check_whole("cutoff", cutoff, least=1))
+    limit = math.inf if cutoff is None else float(check_whole("cutoff", cutoff, least=1))
 
     def values(ranks: Floats) -> Floats:
         table = np.array([float(value(int(rank))) for rank in ranks.ravel()]).reshape(ranks.shape)
@@ -175,15 +176,15 @@ def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
     checked = dict(kept)
     for key in ("k", "tau"):
         if key in checked and not (key == "tau" and checked[key] == math.inf):
-            checked[key] = _check_whole(key, checked[key], least=1)
+            checked[key] = check_whole(key, checked[key], least=1)
     if "delta_offset" in checked and checked["delta_offset"] not in (0, 1):
         raise ValueError(f"delta_offset is {checked['delta_offset']!r}: it must be 0 or 1")
     if "mu" in checked:
-        checked["mu"] = _check_number("mu", checked["mu"], least=0.0)
-    if "p" in checked and not 0.0 < _check_number("p", checked["p"], least=0.0) < 1.0:
+        checked["mu"] = check_number("mu", checked["mu"], least=0.0)
+    if "p" in checked and not 0.0 < check_number("p", checked["p"], least=0.0) < 1.0:
         raise ValueError(f"p is {checked['p']!r}: it must lie between 0 and 1")
     if "max_label" in checked:
-        checked["max_label"] = _check_number("max_label", checked["max_label"], least=0.0)
+        checked["max_label"] = check_number("max_label", checked["max_label"], least=0.0)
     if "gain" in checked:
         checked["gain"] = check_gain(checked["gain"])
     return checked
@@ -192,25 +193,9 @@ def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
 def _check_cost(cost: str, sigma: float, center: float) -> Cost:
     if cost not in ("logistic", "sigmoid"):
         raise ValueError(f"unknown cost {cost!r}: choose 'logistic' or 'sigmoid'")
-    if not 1e-3 <= _check_number("sigma", sigma, least=0.0) <= 1e3:
+    if not 1e-3 <= check_number("sigma", sigma, least=0.0) <= 1e3:
         raise ValueError(f"sigma is {sigma!r}: it must lie between 0.001 and 1000")
-    _check_number("center", center, least=-math.inf)
+    check_number("center", center, least=-math.inf)
     if center != 0.0 and cost == "logistic":
         raise ValueError(f"center is {center!r}, but only cost='sigmoid' has a center")
     return Cost(cost, float(sigma), float(center))
-
-
-def _check_whole(key: str, value: Any, least: int | None = None) -> int:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or (least is not None and value < least):
-        rest = "" if least is None else f" from {least} up"
-        raise ValueError(f"{key} is {value!r}: it must be a whole number{rest}")
-    return int(value)
-
-
-def _check_number(key: str, value: Any, least: float) -> float:
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < least:
-        rest = "" if least == -math.inf else f" from {least:g} up"
-        raise ValueError(f"{key} is {value!r}: it must be a finite number{rest}")
-    return float(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from typing import NoReturn
 
 # Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
 VERBS = {
@@ -18,9 +19,17 @@ VERBS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Stop with exit code 2."""
+        self.exit(2, f"{self.prog}: {message} (--help explains)\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `rankforce`, all verbs included; none of them loads more than argparse."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="rankforce",
         description="Learning to rank: train rankers for any ranking metric.",
         epilog="rankforce VERB --help explains a verb, with examples.",

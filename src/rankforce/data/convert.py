@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -21,6 +20,7 @@ from rankforce.data.open import MAGIC
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.read import find_format, read_beside
 from rankforce.data.text_blocks import Shape, find_shape, read_blocks
+from rankforce.live_line import LiveLine, clock
 from rankforce.queries import index_queries
 
 PathLike = str | os.PathLike[str]
@@ -96,7 +96,7 @@ class Bar:
         self._megabytes = source.stat().st_size / 1e6
         self._begin = self._start = self._shown = time.monotonic()
         self._what = ""
-        self._drawn = 0
+        self._line = LiveLine(self._stream)
 
     def start(self, what: str) -> None:
         """Another pass over the file begins."""
@@ -109,11 +109,7 @@ class Bar:
         if not self._is_live or now - self._shown < DRAW_EVERY:
             return
         self._shown = now
-        text = describe(self._what, share, self._megabytes, now - self._start)
-        text = text[: shutil.get_terminal_size().columns - 1]
-        self._stream.write("\r" + text.ljust(self._drawn))
-        self._stream.flush()
-        self._drawn = len(text)
+        self._line.draw(describe(self._what, share, self._megabytes, now - self._start))
 
     def say(self, text: str) -> None:
         """One line that stays, whether a bar is wanted or not."""
@@ -122,10 +118,7 @@ class Bar:
 
     def clear(self) -> None:
         """Take the live line away."""
-        if self._drawn:
-            self._stream.write("\r" + " " * self._drawn + "\r")
-            self._stream.flush()
-            self._drawn = 0
+        self._line.clear()
 
     def finish(self, rows: int) -> None:
         """The file is there."""
@@ -134,7 +127,7 @@ class Bar:
         if self._is_wanted:
             self.say(
                 f"{self._source} -> {self._target}: {rows} rows, {self._megabytes:.1f} MB read "
-                f"in {_clock(round(seconds))} ({speed:.1f} MB/s)"
+                f"in {clock(round(seconds))} ({speed:.1f} MB/s)"
             )
 
 
@@ -148,13 +141,7 @@ def describe(what: str, share: float, megabytes: float, seconds: float) -> str:
     left = round(seconds * (1 - share) / max(share, 1e-9))
     speed = share * megabytes / max(seconds, 1e-9)
     drawing = "#" * full + "-" * (20 - full)
-    return f"{what} [{drawing}] {share:4.0%}  {speed:.1f} MB/s  {_clock(left)} left"
-
-
-def _clock(seconds: int) -> str:
-    hours, rest = divmod(seconds, 3600)
-    minutes, last = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{last:02}" if hours else f"{minutes}:{last:02}"
+    return f"{what} [{drawing}] {share:4.0%}  {speed:.1f} MB/s  {clock(left)} left"
 
 
 Blocks = Generator[RankingData, None, None]

@@ -7,7 +7,6 @@ import gzip
 import importlib
 import json
 import os
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.data.columnar import METADATA
+from rankforce.files import whole_file
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -72,13 +72,8 @@ def write(
     if not target.parent.is_dir() or target.is_dir():
         raise ValueError(f"{target}: expected the name of a file in a folder that exists")
     blocks = [data] if hasattr(data, "features") else data
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with _open(part, codec) as stream:
-            rows = _WRITERS[kind](iter(blocks), stream)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(target) as part, _open(part, codec) as stream:
+        rows = _WRITERS[kind](iter(blocks), stream)
     return rows
 
 
@@ -97,7 +92,7 @@ def find_target(target: Path, format: str | None) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _open(part: Path, codec: str) -> Iterator[Any]:
-    with open(part, "xb") as file:
+    with open(part, "wb") as file:
         if codec == ".gz":
             # No time in the header: the same data makes the same bytes.
             with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as stream:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import sys
 import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from rankforce.live_line import LiveLine, clock
 from rankforce.training.watch import Evaluation
 
 LOGGER = logging.getLogger("rankforce")
@@ -32,15 +32,12 @@ class Progress:
         self._total = total
         self._start = self._shown = time.monotonic()
         self._first: int | None = None
-        self._drawn = 0
+        self._line = LiveLine(self._stream)
 
     def say(self, text: str) -> None:
         """One line that stays."""
-        if self._is_live:
-            self._stream.write("\r" + " " * self._drawn + "\r" + text + "\n")
-            self._drawn = 0
-            self._stream.flush()
-        elif self._is_plain:
+        if self._is_live or self._is_plain:
+            self._line.clear()
             print(text, file=self._stream, flush=True)
         elif self._is_logged:
             LOGGER.info(text)
@@ -59,17 +56,11 @@ class Progress:
         if not self._is_live:
             self.say(text)
             return
-        text = text[: shutil.get_terminal_size().columns - 1]
-        self._stream.write("\r" + text.ljust(self._drawn))
-        self._drawn = len(text)
-        self._stream.flush()
+        self._line.draw(text)
 
     def close(self) -> None:
         """Leave the live line standing."""
-        if self._is_live and self._drawn:
-            self._stream.write("\n")
-            self._drawn = 0
-            self._stream.flush()
+        self._line.keep()
 
 
 def describe(
@@ -92,11 +83,5 @@ def describe(
     parts += [f"{one.dataset_name} {one.metric_name} {one.metric_value:.4f}" for one in found]
     parts += [f"best {best}"] if best is not None else []
     parts.append(f"{speed:.1f} trees/s" if speed >= 0.1 else f"{1 / speed:.0f} s/tree")
-    parts.append(f"{_clock(left)} left" if done < total else f"{_clock(round(seconds))} in all")
+    parts.append(f"{clock(left)} left" if done < total else f"{clock(round(seconds))} in all")
     return "  ".join(parts)
-
-
-def _clock(seconds: int) -> str:
-    hours, rest = divmod(seconds, 3600)
-    minutes, last = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{last:02}" if hours else f"{minutes}:{last:02}"
