@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,21 @@ def check_number(key: str, value: Any, least: float) -> float:
         rest = "" if least == -math.inf else f" from {least:g} up"
         raise ValueError(f"{key} is {value!r}: it must be a finite number{rest}")
     return float(value)
+
+
+def check_choice(key: str, value: Any, choices: Collection[str]) -> str:
+    """One of the names in `choices`, in any case."""
+    plain = value.lower() if isinstance(value, str) else value
+    if not isinstance(plain, str) or plain not in choices:
+        raise ValueError(f"{key} is {value!r}: choose {listed(choices)}")
+    return plain
+
+
+def listed(choices: Collection[str]) -> str:
+    """Names in quotes, for a sentence.
+
+    >>> listed(["a", "b", "c"])
+    "'a', 'b' or 'c'"
+    """
+    *most, last = map(repr, choices)
+    return f"{', '.join(most)} or {last}" if most else last
