@@ -2,6 +2,9 @@
 
 The format of each file is that of its name (.txt, .parquet, .csv; .gz and .zst behind it), or what
 --from and --to say. The file is worked off in blocks, so that it may be larger than the memory.
+
+A target .qrels has the labels alone, in the form of TREC; documents without ids are called by their
+rows, as in `rankforce rank --format trec`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ EXAMPLES = """examples:
   rankforce convert train.txt train.parquet
   rankforce convert train.csv.gz train.txt.zst
   rankforce convert S1.dat S1.parquet --from letor
+  rankforce convert test.txt test.qrels
 """
 
 
@@ -21,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TO", help="the file to write")
     formats = ["letor", "parquet", "csv"]
     parser.add_argument("--from", dest="source_format", choices=formats, help="format of FROM")
+    formats = [*formats, "qrels"]
     parser.add_argument("--to", dest="target_format", choices=formats, help="format of TO")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 

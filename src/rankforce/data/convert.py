@@ -18,8 +18,9 @@ from rankforce.data import columnar
 from rankforce.data import write as writer
 from rankforce.data.open import MAGIC
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.read import find_format, read_beside
+from rankforce.data.read import find_format, read, read_beside
 from rankforce.data.text_blocks import Shape, find_shape, read_blocks
+from rankforce.data.trec import write_qrels
 from rankforce.live_line import LiveLine, clock
 from rankforce.queries import index_queries
 
@@ -43,7 +44,8 @@ def convert(
 
     Formats are "letor", "parquet" and "csv", or come from the names; text may be packed (.gz,
     .zst). No more than some blocks of rows are in memory at once. What the target has no place for
-    is said in one line on standard error. The target is whole or, after an error, as it was.
+    is said in one line on standard error. The target is whole or, after an error, as it was. A
+    target "qrels" has the labels alone, for tools of TREC.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -57,6 +59,10 @@ def convert(
     """
     start, place = Path(source), Path(target)
     kind = _check_source(start, source_format)
+    if target_format == "qrels" or (target_format is None and ".qrels" in place.suffixes):
+        data = read(start, format=kind)
+        write_qrels(data, place)
+        return data.rows
     to, _ = writer.find_target(place, target_format)
     if place.exists() and os.path.samefile(start, place):
         raise ValueError(f"{place} is the file to read: expected another file to write")
