@@ -11,28 +11,54 @@ from hypothesis import strategies as st
 from rankforce._metrics.average import mean
 from rankforce._metrics.make import metric, metrics
 from rankforce._metrics.metric import Metric
-from tests import reference as ref
 from tests.property.test_forces import Floats, queries
+from tests.reference.metrics import relevance
+from tests.reference.ties import metric_of_scores
 
 USUAL = settings(max_examples=60, deadline=None, derandomize=True)
 
 
+OTHERS: dict[str, Any] = {
+    "gain": st.sampled_from(["2^y-1", "y"]),
+    "p": st.floats(0.3, 0.95),
+    "max_label": st.just(64.0),
+    "rel": st.sampled_from([0.25, 1.0, 2.0, 5.0]),
+    "score_type": st.sampled_from(["float64", "float32"]),
+}
+
+
 @st.composite
-def made_metrics(draw: Any) -> Metric:
-    """Any metric of the registry, with any cutoff, for any labels from 0 up."""
+def drawn(draw: Any) -> tuple[str, dict[str, Any]]:
+    """Any metric of the registry, with any of its parameters, for any labels from 0 up."""
     entry = draw(st.sampled_from([entry for entry in metrics() if entry.name != "CNDCG"]))
-    k = None if entry.cutoff == "none" else draw(st.integers(1, 50))
-    return metric(entry.name, k=k)
+    chosen = {"k": draw(st.integers(1, 50))} if entry.cutoff != "none" else {}
+    for key in entry.parameters:
+        if key in OTHERS and draw(st.booleans()):
+            chosen[key] = draw(OTHERS[key])
+    if entry.name == "ARP":
+        chosen.pop("gain", None)  # 2^y - 1 is none of its forms
+    chosen["ties"] = draw(st.sampled_from(entry.ties))
+    if entry.over:
+        chosen["over"] = draw(st.sampled_from(entry.over))
+    return entry.name, chosen
 
 
-@USUAL
-@given(made_metrics(), queries())
-def test_any_query_equals_the_reference(made: Metric, query: tuple[Floats, Floats]) -> None:
+def made_metrics() -> Any:
+    return drawn().map(lambda named: metric(named[0], **named[1]))
+
+
+@settings(USUAL, max_examples=200)
+@given(drawn(), queries())
+def test_any_query_equals_the_reference(
+    named: tuple[str, dict[str, Any]], query: tuple[Floats, Floats]
+) -> None:
+    name, chosen = named
     scores, labels = query
-    ordered = [float(labels[row]) for row in ref.order(list(scores))]
-    name = made.name.partition("@")[0].partition("(")[0].lower()
-    expected = ref.metric(name, ordered, k=made.k)
-    if not labels.any():
+    made = metric(name, **chosen)
+    if name == "ERR":
+        chosen.setdefault("max_label", labels.max())
+    expected = metric_of_scores(name.lower(), scores.tolist(), labels.tolist(), **chosen)
+    if not any(relevance(labels, chosen.get("rel"))):
         expected = float(made.no_relevant or 0)
     np.testing.assert_allclose(made(scores, labels)[0], expected, rtol=1e-12)
 
@@ -43,12 +69,15 @@ def test_only_the_order_of_scores_counts(
     made: Metric, query: tuple[Floats, Floats], random: Any
 ) -> None:
     scores, labels = query
+    if made.definition.single:
+        scores = scores.astype(np.float32).astype(np.float64)
     _, rank = np.unique(scores, return_inverse=True)
     expected = made(scores, labels)
     assert made(rank.astype(np.float64) * 3.0 - 7.0, labels) == expected
-    if len(set(scores)) == len(scores):  # without ties the order of rows does not matter either
+    # Where nothing ties, or ties do not go by row, the order of rows does not matter either.
+    if len(set(scores)) == len(scores) or made.definition.ties != "row":
         rows = random.sample(range(len(scores)), len(scores))
-        assert made(scores[rows], labels[rows]) == expected
+        np.testing.assert_allclose(made(scores[rows], labels[rows]), expected, rtol=1e-12)
 
 
 @USUAL

@@ -19,11 +19,20 @@ def metric(
     p: float = 0.8,
     max_label: float | None = None,
     gain: Gain = "2^y-1",
+    rel: float | None = None,
+    over: str | None = None,
 ) -> float:
-    """The value of metric `name` with cutoff `k` (None: the whole list)."""
+    """The value of metric `name` with cutoff `k` (None: the whole list).
+
+    Binary metrics may say which label is the least relevant one, `rel`; `over` is what "p" and
+    "map" are divided by, where that is not their usual number.
+    """
     labels = [float(label) for label in ordered_labels]
     if name not in METRICS:
         raise ValueError(f"unknown metric {name!r}; choose one of {', '.join(METRICS)}")
+    if rel is not None:
+        assert name in BINARY_METRICS
+        labels = relevance(labels, rel)
     if not any(label > 0 for label in labels):
         return 0.0
     if name == "dcg":
@@ -38,14 +47,23 @@ def metric(
         return average_relevance_position(labels, k, graded=gain == "y")
     if name == "rbp":
         return rank_biased_precision(labels, k, p)
+    if name == "p":
+        return precision(labels, k, over)
+    if name == "map":
+        return average_precision(labels, k, over)
     by_name = {
-        "map": average_precision,
         "mrr": reciprocal_rank,
-        "p": precision,
         "recall": recall,
         "arpb": arp_beyond,
     }
     return by_name[name](labels, k)
+
+
+def relevance(labels: Sequence[float], rel: float | None) -> list[float]:
+    """b = 1 where y > 0, or where y >= rel."""
+    if rel is None:
+        return binary(labels)
+    return [1.0 if label >= rel else 0.0 for label in labels]
 
 
 def dcg(labels: list[float], k: float | None, gain: Gain) -> float:
@@ -72,9 +90,9 @@ def hits(labels: list[float], k: float | None) -> float:
     return total
 
 
-def precision(labels: list[float], k: float | None) -> float:
-    """Relevant documents in the top k, over min(k, n)."""
-    return hits(labels, k) / min(cutoff(k), len(labels))
+def precision(labels: list[float], k: float | None, over: str | None = None) -> float:
+    """Relevant documents in the top k, over min(k, n), or over k."""
+    return hits(labels, k) / (cutoff(k) if over == "k" else min(cutoff(k), len(labels)))
 
 
 def recall(labels: list[float], k: float | None) -> float:
@@ -82,14 +100,20 @@ def recall(labels: list[float], k: float | None) -> float:
     return hits(labels, k) / sum(binary(labels))
 
 
-def average_precision(labels: list[float], k: float | None) -> float:
-    """MAP@k = sum over r <= k of b_r * precision@r, over min(R, k)."""
+def average_precision(labels: list[float], k: float | None, over: str | None = None) -> float:
+    """MAP@k = sum over r <= k of b_r * precision@r, over min(R, k), or over R ("relevant")."""
     total, relevant_so_far = 0.0, 0.0
     for rank, b in enumerate(binary(labels), start=1):
         relevant_so_far += b
         if rank <= cutoff(k):
             total += b * relevant_so_far / rank
-    return total / min(sum(binary(labels)), cutoff(k))
+    return total / over_of(labels, k, over)
+
+
+def over_of(labels: list[float], k: float | None, over: str | None) -> float:
+    """What MAP@k is divided by: the relevant documents, of which the top k holds at most k."""
+    relevant = sum(binary(labels))
+    return relevant if over == "relevant" else min(relevant, cutoff(k))
 
 
 def reciprocal_rank(labels: list[float], k: float | None) -> float:

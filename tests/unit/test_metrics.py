@@ -1,4 +1,4 @@
-"""Names, parameters, averages and users' own metrics; other tools' values."""
+"""Conventions, bad data, averages and users' own metrics."""
 
 from __future__ import annotations
 
@@ -13,119 +13,8 @@ from numpy.typing import NDArray
 from rankforce._metrics.average import mean
 from rankforce._metrics.make import metric
 from rankforce._metrics.scoreboard import Scoreboard
+from rankforce.kernels.metrics import measure_block
 from rankforce.queries import index_queries
-
-SPELLINGS = [
-    ("nDCG@10", "NDCG@10"),
-    ("ndcg", "NDCG"),
-    ("NDCG @ 10", "NDCG@10"),
-    ("ndcg_cut_10", "NDCG@10"),
-    ("ndcg_cut.10", "NDCG@10"),
-    ("dcg@5", "DCG@5"),
-    ("BNDCG@5", "BNDCG@5"),
-    ("cndcg@5", "CNDCG@5"),
-    ("P@5", "P@5"),
-    ("P_5", "P@5"),
-    ("P.5", "P@5"),
-    ("pre@5", "P@5"),
-    ("precision@5", "P@5"),
-    ("map", "MAP"),
-    ("AP", "MAP"),
-    ("MAP@10", "MAP@10"),
-    ("map_cut_10", "MAP@10"),
-    ("mean_average_precision", "MAP"),
-    ("recip_rank", "MRR"),
-    ("RR", "MRR"),
-    ("RR@10", "MRR@10"),
-    ("MRR", "MRR"),
-    ("Recall@5", "Recall@5"),
-    ("recall_5", "Recall@5"),
-    ("R@5", "Recall@5"),
-    ("ERR@20", "ERR@20"),
-    ("rbp", "RBP(0.8)"),
-    ("RBP(0.95)", "RBP(0.95)"),
-    ("rbp(p=0.5)", "RBP(0.5)"),
-    ("rbp(.5)", "RBP(0.5)"),
-    ("arp", "ARP"),
-    ("arpb@3", "ARPb@3"),
-    ("ARPbk@3", "ARPb@3"),
-]
-
-
-@pytest.mark.parametrize(("spelling", "name"), SPELLINGS)
-def test_spellings_of_other_tools(spelling: str, name: str) -> None:
-    made = metric(spelling)
-    assert made.name == name
-    assert repr(made) == f"rf.metric('{name}')"
-    assert made == metric(name)
-
-
-def test_parameters_may_stand_beside_the_name() -> None:
-    assert metric("ndcg", k=10) == metric("ndcg@10") == metric("ndcg@10", k=10)
-    assert metric("arpb@k", k=3) == metric("arpb@3")
-    assert metric("rbp", p=0.5) == metric("rbp(0.5)")
-    assert metric("ndcg", gain="exp2") == metric("ndcg")
-    assert metric("arp", gain="b") == metric("arp")
-    assert metric("ndcg", gain="linear") == metric("ndcg", gain="y") != metric("ndcg")
-    assert repr(metric("ndcg@3", gain=[0, 1, 3])) == "rf.metric('NDCG@3', gain=(0.0, 1.0, 3.0))"
-    assert metric("rbp", p=1e-7) == metric("rbp(1e-07)")
-
-
-@pytest.mark.parametrize("name", ["ndcg-", "ndcg@10-", "NDCG@10 -", "map-", "ndcg_cut_10-"])
-def test_the_minus_of_xgboost(name: str) -> None:
-    made = metric(name)
-    assert made.no_relevant == 0
-    assert made == metric(made.name, no_relevant=0)
-    assert made([1.0, 2.0], [0, 0]).tolist() == [0.0]
-
-
-WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("nccg@10", {}, r"unknown metric 'nccg@10': did you mean 'NDCG'.*Choose one of NDCG, DCG,"),
-    ("ndgc", {}, "did you mean 'NDCG'"),
-    ("presicion@5", {}, "did you mean 'P'"),
-    ("Rprec", {}, "unknown metric 'Rprec'"),
-    ("", {}, "unknown metric ''"),
-    ("@5", {}, "unknown metric '@5'"),
-    ("ndcg@", {}, "unknown metric 'ndcg@'"),
-    ("ndcg@-1", {}, "unknown metric 'ndcg@-1'"),
-    ("ndcg@1,3", {}, "unknown metric 'ndcg@1,3'"),
-    ("ndcg@2.5", {}, "unknown metric 'ndcg@2.5'"),
-    ("rbp@3", {}, "RBP has no cutoff, so @3 means nothing"),
-    ("rbp@0.8", {}, r"unknown metric 'rbp@0.8'.*'RBP\(0.8\)'"),
-    ("arp@3", {}, "ARP has no cutoff, so @3 means nothing"),
-    ("arp", {"k": 3}, "'ARP' has no parameter 'k': it has no_relevant, gain"),
-    ("p", {}, "'P' needs k"),
-    ("recall@k", {}, "'Recall' needs k"),
-    ("arpb", {}, "'ARPb' needs k"),
-    ("ndcg@0", {}, "k is 0: it must be a whole number from 1 up"),
-    ("ndcg", {"k": -1}, "k is -1"),
-    ("ndcg", {"k": 2.5}, "k is 2.5"),
-    ("ndcg", {"k": True}, "k is True"),
-    ("ndcg@5", {"k": 10}, "'ndcg@5' says k=5, but k=10 was given"),
-    ("rbp(0.5)", {"p": 0.8}, "says p=0.5, but p=0.8 was given"),
-    ("ndcg-", {"no_relevant": 1}, "says no_relevant=0, but no_relevant=1 was given"),
-    ("ndcg", {"p": 0.5}, "'NDCG' has no parameter 'p': it has k, no_relevant, gain"),
-    ("ndcg(0.5)", {}, "'NDCG' has no parameter 'p'"),
-    ("map", {"gain": "y"}, "'MAP' has no parameter 'gain'"),
-    ("bndcg", {"gain": "y"}, "'BNDCG' has no parameter 'gain'"),
-    ("ndcg", {"max_label": 4}, "'NDCG' has no parameter 'max_label'"),
-    ("ndcg", {"gain": "cubic"}, "unknown gain 'cubic': choose"),
-    ("ndcg", {"no_relevant": 2}, "no_relevant is 2: choose 1, 0 or 'skip'"),
-    ("ndcg", {"no_relevant": True}, "no_relevant is True"),
-    ("ndcg", {"no_relevant": "nan"}, "no_relevant is 'nan'"),
-    ("rbp", {"p": 1.0}, "p is 1.0: it must lie between 0 and 1"),
-    ("rbp(0)", {}, "p is 0.0: it must lie between 0 and 1"),
-    ("err", {"max_label": -1}, "max_label is -1: it must be a finite number from 0 up"),
-    ("err", {"max_label": math.inf}, "max_label is inf"),
-    ("ndcg", {"name": "mine"}, "name is for a function of one's own: 'ndcg' has its own"),
-    ("ndcg", {"higher_is_better": True}, "higher_is_better is for a function"),
-]
-
-
-@pytest.mark.parametrize(("name", "parameters", "message"), WRONG)
-def test_wrong_names_and_parameters(name: str, parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        metric(name, **parameters)
 
 
 @pytest.mark.parametrize("what", [None, 3, b"ndcg"])
@@ -148,7 +37,43 @@ CONVENTIONS = [
         metric("ndcg", gain="y", no_relevant="skip"),
         "gain y, query without relevant document is skipped, ties by row",
     ),
-    (metric("map"), "relevant is y > 0, query without relevant document counts 0, ties by row"),
+    (
+        metric("map"),
+        "relevant is y > 0, query without relevant document counts 0, over all relevant, "
+        "ties by row",
+    ),
+    (
+        metric("map@5", rel=2, ties="average"),
+        "relevant is y >= 2, query without relevant document counts 0, over min(k, relevant), "
+        "mean over all orders of ties",
+    ),
+    (
+        metric("map@5(over=relevant, ties=last, rel=0.5)"),
+        "relevant is y >= 0.5, query without relevant document counts 0, over all relevant, "
+        "ties at their last rank",
+    ),
+    (
+        metric("p@5"),
+        "relevant is y > 0, query without relevant document counts 0, over min(k, n), ties by row",
+    ),
+    (
+        metric("P@5(trec_eval)"),
+        "relevant is y > 0, query without relevant document counts 0, over k, ties by row, "
+        "scores in single precision",
+    ),
+    (
+        metric("NDCG@5(xgboost)"),
+        "gain 2^y-1, query without relevant document counts 1, ties by row, "
+        "scores in single precision",
+    ),
+    (
+        metric("NDCG(sklearn)"),
+        "gain y, query without relevant document counts 0, mean over all orders of ties",
+    ),
+    (
+        metric("ndcg", gain=math.sqrt),
+        "gain sqrt, query without relevant document counts 1, ties by row",
+    ),
     (
         metric("err", max_label=4),
         "stop probability (2^y-1) / 2^max_label, max_label 4, "
@@ -185,7 +110,9 @@ def test_bad_labels(name: str, labels: list[float], message: str) -> None:
 
 
 def test_labels_outside_of_tables_and_grades() -> None:
-    with pytest.raises(ValueError, match="ERR, row 0: label 5 is above max_label=4"):
+    with pytest.raises(
+        ValueError, match=r"ERR\(max_label=4\), row 0: label 5 is above max_label=4"
+    ):
         metric("err", max_label=4).prepare([5, 1])
     with pytest.raises(ValueError, match="NDCG, row 2: label 2 is not in the gain table"):
         metric("ndcg", gain=[0, 1]).prepare([0, 1, 2])
@@ -206,6 +133,49 @@ def test_shapes() -> None:
     with pytest.raises(ValueError, match="not two of them"):
         Scoreboard(["ndcg"], [1, 0, 1], index=index_queries(3), group=[3])
     assert Scoreboard([], [1, 0], group=[1, 1]).values([1.0, 2.0]).shape == (0, 2)
+
+
+def test_a_bad_score_is_told_with_its_query() -> None:
+    scores, labels = [1.0, 2.0, math.nan, 3.0], [1, 0, 0, 1]
+    board = Scoreboard(["ndcg"], labels, qid=["b", "a", "a", "b"])
+    with pytest.raises(ValueError, match=r"^score of row 2 \(query a\) is nan: scores must be fin"):
+        board.values(scores)
+    board = Scoreboard(["ndcg"], labels, group=[1, 0, 3])
+    with pytest.raises(ValueError, match=r"score of row 2 \(query 2\) is nan"):
+        board.values(scores)
+    index = index_queries(4, group=[1, 0, 3])
+    board = Scoreboard(["ndcg"], labels, index=index, query_ids=["x", "y", "z"])
+    with pytest.raises(ValueError, match=r"score of row 2 \(query z\) is nan"):
+        board.values(scores)
+
+
+def test_read_only_arrays_are_not_compiled_for_anew() -> None:
+    """As pandas hands them out."""
+    scores, labels = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    assert metric("mrr")(scores, labels).tolist() == [0.5]
+    compiled = list(measure_block.signatures)
+    for array in (scores, labels):
+        array.setflags(write=False)
+    assert metric("mrr")(scores, labels).tolist() == [0.5]
+    assert measure_block.signatures == compiled
+
+
+def test_the_least_relevant_label() -> None:
+    scores, labels = [4.0, 3.0, 2.0, 1.0], [1, 2, 0, 3]
+    assert metric("mrr", rel=2)(scores, labels)[0] == 1 / 2
+    assert metric("p@3", rel=1)(scores, labels)[0] == metric("p@3")(scores, labels)[0] == 2 / 3
+    assert metric("map", rel=2)(scores, labels)[0] == (1 / 2 + 2 / 4) / 2
+    assert metric("recall@2", rel=2.5)(scores, labels)[0] == 0.0
+    assert metric("recall@2", rel=0)(scores, labels)[0] == 2 / 4  # a label of 0 is relevant then
+    assert math.isnan(metric("mrr", rel=4, no_relevant="skip")(scores, labels)[0])
+
+
+def test_what_p_and_map_are_divided_by() -> None:
+    scores, labels = [3.0, 2.0, 1.0], [1, 0, 1]
+    assert metric("p@5")(scores, labels)[0] == 2 / 3
+    assert metric("p@5", over="k")(scores, labels)[0] == 2 / 5
+    assert metric("map@1")(scores, labels)[0] == 1.0
+    assert metric("map@1", over="relevant")(scores, labels)[0] == 1 / 2
 
 
 def test_a_gain_of_zero_is_no_relevant_document() -> None:
@@ -309,42 +279,3 @@ def test_wrong_weights() -> None:
         mean([1.0, 0.0], weights=[1, 1, 1])
     with pytest.raises(ValueError, match="one number per query"):
         mean([[1.0, 0.0]])  # type: ignore[list-item]
-
-
-def test_scikit_learn_agrees_where_nothing_ties() -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(5)
-    labels = rng.choice([0.0, 0.0, 1.0, 2.0, 3.0], (30, 25))
-    labels[:, 0] = 1.0
-    scores = rng.permuted(np.tile(np.arange(25.0), (30, 1)), axis=1)
-    flat = {"labels": labels.ravel(), "group": [25] * 30}
-    for k in (1, 5, 25, None):
-        for score, ours in ((sklearn.ndcg_score, "ndcg"), (sklearn.dcg_score, "dcg")):
-            expected = score(labels, scores, k=k)
-            got = mean(metric(ours, k=k, gain="y")(scores.ravel(), **flat))
-            assert got == pytest.approx(expected, rel=1e-12)
-    expected = [
-        sklearn.average_precision_score(y > 0, s) for y, s in zip(labels, scores, strict=True)
-    ]
-    np.testing.assert_allclose(metric("map")(scores.ravel(), **flat), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["ndcg", "map"])
-def test_lightgbm_agrees(name: str) -> None:
-    """LightGBM's own metric of scores given as `init_score`, with a tree that learns nothing."""
-    lgb = pytest.importorskip("lightgbm")
-    rng = np.random.default_rng(6)
-    sizes = [3, 40, 1, 25, 12]
-    n = sum(sizes)
-    labels = rng.choice([0, 0, 0, 1, 2, 3, 4], n).astype(np.float64)
-    labels[-12:] = 0.0  # counts 1 in LightGBM, for MAP as well
-    scores = rng.permutation(n) / 8.0
-    data = lgb.Dataset(np.zeros((n, 1)), labels, group=sizes, init_score=scores)
-    cutoffs = [1, 3, 10, 50]
-    parameters = {"objective": "lambdarank", "metric": name, "eval_at": cutoffs, "verbosity": -1}
-    parameters |= {"num_threads": 1, "feature_pre_filter": False}
-    booster = lgb.Booster(parameters, data)
-    found = {key: value for _, key, value, _ in booster.eval_train()}
-    for k in cutoffs:
-        got = mean(metric(name, k=k, no_relevant=1)(scores, labels, group=sizes))
-        assert got == pytest.approx(found[f"{name}@{k}"], rel=1e-9)

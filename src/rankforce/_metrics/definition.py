@@ -13,7 +13,8 @@ from rankforce._objectives.tables import Table
 
 Kind = Literal["sum", "average precision", "reciprocal rank", "cascade", "own"]
 Value = Literal["gain", "binary", "clicks", "stop"]
-Ideal = Literal["none", "best", "size", "relevant", "hits"]
+Ideal = Literal["none", "best", "size", "k", "relevant", "reachable"]
+Ties = Literal["row", "average", "last"]
 NoRelevant = Literal[0, 1, "skip"]
 # One query: its scores and labels, in the order of rows.
 OwnMetric = Callable[[Any, Any], float]
@@ -30,6 +31,10 @@ class Definition:
     end: float = math.inf  # ranks beyond it count nothing
     ideal: Ideal = "none"
     max_label: float | None = None  # of "stop"; None: the largest label of the data
+    rel: float | None = None  # the least label that is relevant; None: all above 0
+    ties: Ties = "row"
+    is_share: bool = True  # from 0 to 1, so that percent make sense
+    single: bool = False  # scores are compared in single precision
     function: OwnMetric | None = None  # where `kind` is "own"
 
 
@@ -46,9 +51,12 @@ class Entry:
     no_relevant: NoRelevant = 0  # by default
     higher_is_better: bool = True
     aliases: tuple[str, ...] = ()
+    ties: tuple[Ties, ...] = ("row", "average")
+    over: tuple[Ideal, ...] = ()  # what the sum may be divided by, the default first
 
     @property
     def parameters(self) -> list[str]:
         """The parameters of `rf.metric` that this metric takes."""
         k = [] if self.cutoff == "none" else ["k"]
-        return [*k, "no_relevant", *sorted(self.uses)]
+        over = ["over"] if self.over else []
+        return [*k, "no_relevant", *sorted(self.uses), *over, "ties", "score_type"]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from rankforce._metrics.definition import Definition, Entry, NoRelevant, OwnMetric
 from rankforce._metrics.metric import Metric
 from rankforce._metrics.names import parse_name
+from rankforce._metrics.presets import find_preset, preset_parameters
 from rankforce._metrics.registry import ENTRIES
 from rankforce._objectives.entry import Parameters
 from rankforce._objectives.gains import GainLike, check_gain
-from rankforce.checks import check_number, check_whole
+from rankforce.checks import check_choice, check_number, check_whole
+
+_SCORE_TYPES = ("float64", "float32")
 
 
 def metric(
@@ -22,6 +27,11 @@ def metric(
     gain: GainLike | None = None,
     p: float | None = None,
     max_label: float | None = None,
+    rel: float | None = None,
+    ties: str | None = None,
+    over: str | None = None,
+    score_type: str | None = None,
+    preset: str | None = None,
     name: str | None = None,
     higher_is_better: bool | None = None,
 ) -> Metric:
@@ -29,19 +39,40 @@ def metric(
 
     `k` is the cutoff, `gain` the worth of a label ("2^y-1", "y", "binary", a table or a function),
     `p` the persistence of RBP, `max_label` the top grade of ERR (default: the largest label of the
-    data). `no_relevant` is what a query without relevant document counts: 1 (the default of NDCG),
-    0 (of the others) or "skip".
+    data), `rel` the least label that counts as relevant (default: all above 0). `no_relevant` is
+    what a query without relevant document counts: 1 (the default of NDCG), 0 (of the others) or
+    "skip".
+
+    `ties` says what tied scores mean: "row" (they rank in the order of rows), "average" (the mean
+    over all orders of the tied documents) or, for MAP, "last" (each stands at the last rank of its
+    tie). `over` is what P ("size": min(k, n), or "k") and MAP ("reachable": min(k, relevant), or
+    "relevant") are divided by. `score_type="float32"` compares scores in single precision.
+    `preset` takes all of these from "lightgbm", "xgboost", "sklearn" or "trec_eval". All but gains
+    of one's own can be written into the name: "P@5(rel=2, over=k)", "NDCG@10(trec_eval)".
 
     In place of a name, a function `f(scores, labels)` of one query's arrays, with the `name` to
     print and whether `higher_is_better`.
 
     >>> metric("ndcg", k=10)
     rf.metric('NDCG@10')
+    >>> metric("ndcg_cut_10", preset="trec_eval").conventions
+    'gain y, query without relevant document counts 0, ties by row, scores in single precision'
     >>> top = metric(lambda scores, labels: labels[scores.argmax()], name="top label")
     >>> top([1.0, 2.0], [0, 3]).tolist()
     [3.0]
     """
-    options = {"k": k, "no_relevant": no_relevant, "gain": gain, "p": p, "max_label": max_label}
+    options = {
+        "preset": preset,
+        "k": k,
+        "no_relevant": no_relevant,
+        "gain": gain,
+        "p": p,
+        "max_label": max_label,
+        "rel": rel,
+        "ties": ties,
+        "over": over,
+        "score_type": score_type,
+    }
     given = {key: value for key, value in options.items() if value is not None}
     if isinstance(what, Metric):
         if given or name is not None or higher_is_better is not None:
@@ -69,40 +100,83 @@ def metrics() -> list[Entry]:
 def _named(what: str, given: dict[str, Any]) -> Metric:
     entry, named = parse_name(what)
     for key, value in named.items():
-        if given.get(key, value) != value:
+        if key in given and given[key] != value:
             raise ValueError(f"{what!r} says {key}={value}, but {key}={given[key]!r} was given")
     kept = given | named
+    preset = kept.pop("preset", None)
     for key in kept:
         if key not in entry.parameters:
             has = ", ".join(entry.parameters)
             raise ValueError(f"metric {entry.name!r} has no parameter {key!r}: it has {has}")
-    kept = _check_values(kept)
-    no_relevant: NoRelevant = kept.pop("no_relevant", entry.no_relevant)
-    params = Parameters(**kept)
-    if entry.cutoff == "needed" and params.k is None:
-        raise ValueError(f"metric {entry.name!r} needs k, its cutoff: '{entry.name}@10' or k=10")
-    definition = entry.build(params)
-    shown = {key: value for key, value in kept.items() if key in ("gain", "max_label")}
-    if entry.build(Parameters(k=params.k, p=params.p)).gain == params.gain:
-        del shown["gain"]  # the default, spelled out
-    if no_relevant != entry.no_relevant:
-        shown["no_relevant"] = no_relevant
-    title = _title(entry, params)
+    kept = _check_values(kept, entry)
+    usual = _usual(entry)
+    if preset is not None:
+        preset, found = find_preset(preset)
+        if found.usual_k is not None:
+            kept.setdefault("k", found.usual_k)
+        usual |= preset_parameters(found, entry, kept.get("k"))
+    definition, no_relevant = _define(entry, usual | kept)
+    # In the order of the entry, so that a metric has one name.
+    ordered = {key: kept[key] for key in entry.parameters if key in kept}
+    told = {key: value for key, value in ordered.items() if value != usual.get(key)}
+    title = _title(entry, told, preset)
     return Metric(
         title,
         definition,
-        k=params.k,
+        k=kept.get("k"),
         no_relevant=no_relevant,
         higher_is_better=entry.higher_is_better,
-        recipe=(metric, title, shown),
+        recipe=(metric, title, {key: value for key, value in told.items() if not _in_name(value)}),
         about={"formula": entry.formula, "source": entry.source},
     )
 
 
-def _title(entry: Entry, params: Parameters) -> str:
+def _usual(entry: Entry) -> dict[str, Any]:
+    """What the parameters of a metric are unless something else is said."""
+    built = entry.build(Parameters(k=1 if entry.cutoff == "needed" else None))
+    usual: dict[str, Any] = {
+        "no_relevant": entry.no_relevant,
+        "ties": entry.ties[0],
+        "score_type": _SCORE_TYPES[0],
+    }
+    if "gain" in entry.uses:
+        usual["gain"] = built.gain
+    if entry.over:
+        usual["over"] = entry.over[0]
+    return usual
+
+
+def _define(entry: Entry, parameters: dict[str, Any]) -> tuple[Definition, NoRelevant]:
+    rest = dict(parameters)
+    no_relevant: NoRelevant = rest.pop("no_relevant")
+    changes = {
+        "ties": rest.pop("ties"),
+        "single": rest.pop("score_type") == "float32",
+        "rel": rest.pop("rel", None),
+    }
+    if entry.over:
+        changes["ideal"] = rest.pop("over")
+    params = Parameters(**rest)
+    if entry.cutoff == "needed" and params.k is None:
+        raise ValueError(f"metric {entry.name!r} needs k, its cutoff: '{entry.name}@10' or k=10")
+    return dataclasses.replace(entry.build(params), **changes), no_relevant
+
+
+def _in_name(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+def _title(entry: Entry, told: dict[str, Any], preset: str | None) -> str:
+    """The name that says everything but gains of one's own."""
+    at = f"@{told['k']}" if "k" in told else ""
+    inside = [] if preset is None else [preset]
     if "p" in entry.uses:
-        return f"{entry.name}({params.p!r})"
-    return entry.name if params.k is None else f"{entry.name}@{params.k}"
+        inside.append(repr(told.get("p", Parameters.p)))
+    for key, value in told.items():
+        if key not in ("k", "p") and _in_name(value):
+            is_whole = isinstance(value, float) and value.is_integer()
+            inside.append(f"{key}={int(value) if is_whole else value}")
+    return entry.name + at + (f"({', '.join(inside)})" if inside else "")
 
 
 def _own(
@@ -114,7 +188,7 @@ def _own(
     title = getattr(function, "__name__", "own metric") if name is None else name
     if not isinstance(title, str) or not title:
         raise ValueError(f"the name of a metric is {name!r}: it must be a text")
-    kept = _check_values(given)
+    kept = {key: _check_no_relevant(value) for key, value in given.items()}
     recipe = {"name": title, "higher_is_better": higher_is_better} | kept
     return Metric(
         title,
@@ -127,21 +201,26 @@ def _own(
     )
 
 
-def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
-    checked = dict(kept)
-    if "k" in checked:
-        checked["k"] = check_whole("k", checked["k"], least=1)
-    if "no_relevant" in checked:
-        checked["no_relevant"] = _check_no_relevant(checked["no_relevant"])
-    if "p" in checked:
-        checked["p"] = check_number("p", checked["p"], least=0.0)
-        if not 0.0 < checked["p"] < 1.0:
-            raise ValueError(f"p is {kept['p']!r}: it must lie between 0 and 1")
-    if "max_label" in checked:
-        checked["max_label"] = check_number("max_label", checked["max_label"], least=0.0)
-    if "gain" in checked:
-        checked["gain"] = check_gain(checked["gain"])
-    return checked
+def _check_values(kept: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    checks: dict[str, Callable[[Any], Any]] = {
+        "k": lambda value: check_whole("k", value, least=1),
+        "no_relevant": _check_no_relevant,
+        "p": _check_persistence,
+        "max_label": lambda value: check_number("max_label", value, least=0.0),
+        "rel": lambda value: check_number("rel", value, least=0.0),
+        "gain": check_gain,
+        "ties": lambda value: check_choice("ties", value, entry.ties),
+        "over": lambda value: check_choice("over", value, entry.over),
+        "score_type": lambda value: check_choice("score_type", value, _SCORE_TYPES),
+    }
+    return {key: checks[key](value) for key, value in kept.items()}
+
+
+def _check_persistence(value: Any) -> float:
+    found = check_number("p", value, least=0.0)
+    if not 0.0 < found < 1.0:
+        raise ValueError(f"p is {value!r}: it must lie between 0 and 1")
+    return found
 
 
 def _check_no_relevant(value: Any) -> NoRelevant:

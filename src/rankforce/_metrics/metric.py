@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,9 @@ class Metric:
         """
         parts = [_worth(self.definition), _without_relevant(self.no_relevant)]
         if self.definition.kind != "own":
-            parts.append("ties by row")
+            parts += [_over(self.definition), _TIES[self.definition.ties]]
+        if self.definition.single:
+            parts.append("scores in single precision")
         if not self.higher_is_better:
             parts.append("lower is better")
         return ", ".join(part for part in parts if part)
@@ -106,6 +109,19 @@ class Metric:
         return _remake, self._recipe
 
 
+_OVER = {
+    "size": "over min(k, n)",
+    "k": "over k",
+    "reachable": "over min(k, relevant)",
+    "relevant": "over all relevant",
+}
+_TIES = {
+    "row": "ties by row",
+    "average": "mean over all orders of ties",
+    "last": "ties at their last rank",
+}
+
+
 def _remake(make: Callable[..., Metric], first: Any, rest: dict[str, Any]) -> Metric:
     return make(first, **rest)
 
@@ -121,11 +137,21 @@ def _worth(definition: Definition) -> str:
     if definition.value == "clicks":
         return "gain 2^(4c)-1"
     if definition.value == "binary" or definition.gain == "binary":
-        return "relevant is y > 0"
+        return (
+            "relevant is y > 0"
+            if definition.rel is None
+            else f"relevant is y >= {definition.rel:g}"
+        )
     gain = definition.gain
     if callable(gain):
         return f"gain {getattr(gain, '__name__', 'of a function')}"
     return f"gain {gain}"
+
+
+def _over(definition: Definition) -> str:
+    """What the sum is divided by, where there is a choice."""
+    is_whole = definition.ideal == "reachable" and definition.end == math.inf
+    return _OVER.get("relevant" if is_whole else definition.ideal, "")
 
 
 def _without_relevant(choice: NoRelevant | None) -> str:

@@ -24,6 +24,7 @@ def build_dcg(
         position=discount,
         end=params.cutoff,
         ideal="best" if normalised else "none",
+        is_share=normalised,
     )
 
 
@@ -41,7 +42,7 @@ def build_recall(params: Parameters) -> Definition:
 
 def build_average_precision(params: Parameters) -> Definition:
     """AP@k."""
-    return Definition("average precision", end=params.cutoff, ideal="hits")
+    return Definition("average precision", end=params.cutoff, ideal="reachable")
 
 
 def build_reciprocal_rank(params: Parameters) -> Definition:
@@ -66,10 +67,12 @@ def build_arp(params: Parameters) -> Definition:
     def ranks_beyond(rank: Floats) -> Floats:
         return (rank - k).clip(0.0)
 
-    return Definition("sum", "gain", gain=params.gain or "binary", position=ranks_beyond)
+    gain = params.gain or "binary"
+    return Definition("sum", "gain", gain=gain, position=ranks_beyond, is_share=False)
 
 
 _GAIN = frozenset({"gain"})
+_REL = frozenset({"rel"})
 
 ENTRIES = [
     Entry(
@@ -92,6 +95,7 @@ ENTRIES = [
         functools.partial(build_dcg, value="binary"),
         "NDCG with gain b",
         "Adalia et al. 2025, section 5.3",
+        _REL,
         no_relevant=1,
         aliases=("binary ndcg",),
     ),
@@ -107,13 +111,17 @@ ENTRIES = [
         build_average_precision,
         "sum over r <= k of b * precision at r, over min(k, relevant)",
         "Buckley and Voorhees 2000",
+        _REL,
         aliases=("ap", "average precision", "mean average precision"),
+        ties=("row", "average", "last"),
+        over=("reachable", "relevant"),
     ),
     Entry(
         "MRR",
         build_reciprocal_rank,
         "1 / rank of the first relevant document, 0 beyond k",
         "Voorhees 1999",
+        _REL,
         aliases=("rr", "recip rank", "reciprocal rank", "mean reciprocal rank"),
     ),
     Entry(
@@ -128,7 +136,7 @@ ENTRIES = [
         build_rbp,
         "(1 - p) * sum of b * p^(r - 1)",
         "Moffat and Zobel 2008",
-        frozenset({"p"}),
+        frozenset({"p", "rel"}),
         cutoff="none",
     ),
     Entry(
@@ -136,14 +144,17 @@ ENTRIES = [
         build_precision,
         "relevant documents in the top k, over min(k, n)",
         "van Rijsbergen 1979",
+        _REL,
         cutoff="needed",
         aliases=("pre", "prec", "precision"),
+        over=("size", "k"),
     ),
     Entry(
         "Recall",
         build_recall,
         "relevant documents in the top k, over all relevant ones",
         "van Rijsbergen 1979",
+        _REL,
         cutoff="needed",
         aliases=("r", "rec"),
     ),
@@ -161,6 +172,7 @@ ENTRIES = [
         build_arp,
         "sum of b * max(r - k, 0)",
         "Adalia et al. 2025, Corollary 5.4",
+        _REL,
         cutoff="needed",
         higher_is_better=False,
         aliases=("arpbk",),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._metrics.baselines import random_values
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.prepare import divisors, make_plan
+from rankforce._metrics.prepare import Plan, divisors, is_relevant, make_plan
 from rankforce._objectives.prepare import check_labels
 from rankforce._objectives.tables import Floats
 from rankforce.kernels import layout
@@ -20,11 +20,28 @@ from rankforce.queries import QueryIndex, index_queries
 from rankforce.threads import check_threads, run_blocks
 
 
+class Judged(NamedTuple):
+    """All judged documents of each query, where a ranking may leave some of them out."""
+
+    labels: Floats
+    queries: QueryIndex
+    sizes: NDArray[np.int64]  # documents of each query, ranked or judged
+
+
+class _Part(NamedTuple):
+    """Metrics that see the same scores."""
+
+    rows: list[int]  # of the scoreboard
+    plan: Plan
+    single: bool  # whether scores are in single precision
+
+
 class Scoreboard:
     """Many metrics over the same queries; `values` takes scores only.
 
     `group` has the sizes of the queries, `qid` one query id per row, `index` queries that are
-    indexed already.
+    indexed already, with their `query_ids` for messages. `judged` are the documents that an ideal
+    ranking could have, if those are not the rows.
 
     >>> board = Scoreboard(["ndcg@10", "mrr"], [0, 1, 0, 2], group=[2, 2])
     >>> board.names
@@ -41,6 +58,8 @@ class Scoreboard:
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         index: QueryIndex | None = None,
+        query_ids: Sequence[Any] | NDArray[Any] | None = None,
+        judged: Judged | None = None,
     ) -> None:
         announce_compilation()
         self.metrics = [make_metric(what) for what in _several(metrics)]
@@ -48,14 +67,12 @@ class Scoreboard:
         self.rows = len(self._labels)
         self.index = _check_index(self.rows, group, qid, index)
         self.sizes = self.index.sizes
-        self._compiled = [i for i, m in enumerate(self.metrics) if m.definition.kind != "own"]
-        self._plan = make_plan([self.metrics[i] for i in self._compiled], self._labels, self.index)
+        self._qid = None if qid is None else np.asarray(qid)
+        self._query_ids = query_ids
+        self._judged = judged
         self._queries = layout.Queries(*self.index)
-        self._cost = self.sizes.astype(np.float64) + 10.0
-        query = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        is_relevant = self.index.places(self._labels) > 0
-        relevant = np.asarray(np.bincount(query, is_relevant, len(self.sizes)), np.float64)
-        self._settle(relevant)
+        self._parts = self._plan(self._labels, self.index)
+        self._settle()
 
     @property
     def names(self) -> list[str]:
@@ -67,13 +84,13 @@ class Scoreboard:
         given = np.ascontiguousarray(scores, dtype=np.float64)
         if given.shape != (self.rows,):
             raise ValueError(f"scores have shape {given.shape}, but there are {self.rows} labels")
-        compiled = self._sums(given, check_threads(threads))
-        compiled /= self._divisors
-        np.minimum(compiled, self._largest, out=compiled)  # rounding must not exceed the ideal
-        found = np.empty((len(self.metrics), len(self.sizes)))
-        for row, i in enumerate(self._compiled):
-            found[i] = compiled[row]
-        return self._finish(found, given)
+        found = self._sums(self._parts, given, check_threads(threads))
+        found /= self._divisors
+        np.minimum(found, self._largest, out=found)  # rounding must not exceed the ideal
+        for i, metric in enumerate(self.metrics):
+            if metric.definition.kind == "own":
+                self._call(i, metric, given, found)
+        return self._finish(found)
 
     def perfect(self) -> Floats:
         """The values of the ideal ranking: `values` cannot be better.
@@ -81,63 +98,108 @@ class Scoreboard:
         >>> Scoreboard(["dcg@1"], [0, 2, 1]).perfect().tolist()
         [[3.0]]
         """
-        return self.values(self._labels)
+        found = self._best / self._divisors
+        for i, metric in enumerate(self.metrics):
+            if metric.definition.kind == "own":
+                self._call(i, metric, self._labels, found)
+        return self._finish(found)
 
     def random(self) -> Floats:
-        """The expected values of a ranking drawn at random, all orders alike.
+        """The expected values of a ranking drawn at random: the mean over all orders.
 
         >>> Scoreboard(["p@2"], [1, 0, 0, 0]).random().tolist()
         [[0.25]]
         """
-        found = np.empty((len(self.metrics), len(self.sizes)))
         for metric in self.metrics:
             if metric.definition.kind == "own":
                 message = "only metrics with a name know what a random ranking is worth"
                 raise ValueError(f"{metric.name!r} is a function of one's own: {message}")
-        random_values(self._plan, self.index, found)
+        parts = [part._replace(plan=part.plan.with_ties("average")) for part in self._parts]
+        found = self._sums(parts, np.zeros(self.rows), 1)
         found /= self._divisors
-        return self._finish(found, None)
+        np.minimum(found, self._largest, out=found)
+        return self._finish(found)
 
-    def _settle(self, relevant: Floats) -> None:
-        """Divisors, and the queries whose value no ranking changes."""
-        best = self._sums(self._labels, 1)
-        divisor = np.ones_like(best)
-        self._largest = np.full((len(best), 1), np.inf)
-        is_empty = self.sizes == 0
+    def _plan(self, labels: Floats, index: QueryIndex) -> list[_Part]:
+        judged = self._labels if self._judged is None else self._judged.labels
+        top = max(self._labels.max(initial=0.0), judged.max(initial=0.0))
+        parts = []
+        for single in (False, True):
+            rows = [
+                i
+                for i, metric in enumerate(self.metrics)
+                if metric.definition.kind != "own" and metric.definition.single is single
+            ]
+            if rows:
+                plan = make_plan([self.metrics[i] for i in rows], labels, index, float(top))
+                parts.append(_Part(rows, plan, single))
+        return parts
+
+    def _settle(self) -> None:
+        """Ideal sums, divisors, and the queries whose value no ranking changes."""
+        labels, index, sizes = self._judged or (self._labels, self.index, self.sizes)
+        parts = self._parts if self._judged is None else self._plan(labels, index)
+        by_label = [part._replace(plan=part.plan.with_ties("row"), single=False) for part in parts]
+        self._best = self._sums(by_label, labels, 1, layout.Queries(*index))
+        self._divisors = np.ones_like(self._best)
+        self._largest = np.full((len(self.metrics), 1), np.inf)
+        is_empty = sizes == 0
         self._fixed: list[tuple[int, NDArray[np.intp], float]] = []
+        relevant: dict[float | None, Floats] = {}
         for i, metric in enumerate(self.metrics):
-            is_without = (relevant == 0) & ~is_empty
-            if i in self._compiled:
-                row = self._compiled.index(i)
-                found = divisors(metric, best[row], relevant, self.sizes)
-                is_without |= (found == 0) & ~is_empty
-                divisor[row] = np.where(found > 0, found, 1.0)
-                if metric.definition.ideal == "best":
-                    self._largest[row] = 1.0
+            rel = metric.definition.rel
+            if rel not in relevant:
+                relevant[rel] = _count(is_relevant(metric.definition, labels), index)
+            found = divisors(metric, self._best[i], relevant[rel], sizes)
+            is_without = ((relevant[rel] == 0) | (found == 0)) & ~is_empty
+            self._divisors[i] = np.where(found > 0, found, 1.0)
+            if metric.definition.ideal != "none":
+                self._largest[i] = 1.0
             if metric.no_relevant is not None:
                 value = np.nan if metric.no_relevant == "skip" else float(metric.no_relevant)
                 self._fixed.append((i, np.flatnonzero(is_without), value))
         self._empty = np.flatnonzero(is_empty)
-        self._divisors = divisor
 
-    def _sums(self, scores: Floats, threads: int) -> Floats:
-        """What the kernel adds up, one row per compiled metric; nothing is divided yet."""
-        sums = np.zeros((len(self._compiled), len(self.sizes)))
+    def _sums(
+        self,
+        parts: list[_Part],
+        scores: Floats,
+        threads: int,
+        queries: layout.Queries | None = None,
+    ) -> Floats:
+        """What the kernel adds up, one row per metric; nothing is divided yet."""
+        queries = queries or self._queries
+        scores = np.require(scores, requirements="W")  # or the kernel is compiled once more
+        cost = np.diff(queries.pointer).astype(np.float64) + 10.0
+        found = np.zeros((len(self.metrics), len(cost)))
+        for rows, plan, single in parts:
+            seen = _to_single(scores) if single else scores
+            sums = found if len(rows) == len(found) else np.zeros((len(rows), len(cost)))
 
-        def measure(first: int, last: int) -> int:
-            return int(kernel.measure_block(first, last, scores, self._queries, *self._plan, sums))
+            def measure(first: int, last: int) -> int:
+                return int(kernel.measure_block(first, last, seen, queries, *plan, sums))  # noqa: B023
 
-        if max(run_blocks(measure, self._cost, threads)) >= 0:
-            row = int(np.flatnonzero(~np.isfinite(scores))[0])
-            raise ValueError(f"score of row {row} is {scores[row]}: scores must be finite")
-        return sums
+            if max(run_blocks(measure, cost, threads)) >= 0:
+                self._complain(seen, scores)
+            if sums is not found:
+                found[rows] = sums
+        return found
 
-    def _finish(self, found: Floats, scores: Floats | None) -> Floats:
+    def _complain(self, seen: Floats, scores: Floats) -> NoReturn:
+        place = int(np.flatnonzero(~np.isfinite(self.index.places(seen)))[0])
+        row = int(self.index.row[place]) if len(self.index.row) else place
+        query: Any = int(np.searchsorted(self.index.pointer, place, side="right")) - 1
+        if self._qid is not None:
+            query = self._qid[row]
+        elif self._query_ids is not None:
+            query = self._query_ids[query]
+        is_large = np.isfinite(scores[row])
+        rule = "single precision does not hold it" if is_large else "scores must be finite"
+        raise ValueError(f"score of row {row} (query {query}) is {scores[row]}: {rule}")
+
+    def _finish(self, found: Floats) -> Floats:
         for i, queries, value in self._fixed:
             found[i, queries] = value
-        for i, metric in enumerate(self.metrics):
-            if metric.definition.kind == "own" and scores is not None:
-                self._call(i, metric, scores, found)
         found[:, self._empty] = np.nan
         return found
 
@@ -194,6 +256,17 @@ class PreparedMetric:
 
 def _several(metrics: Iterable[Metric | str] | Metric | str) -> Iterable[Metric | str]:
     return [metrics] if isinstance(metrics, (Metric, str)) else metrics
+
+
+def _count(flags: NDArray[np.bool_], index: QueryIndex) -> Floats:
+    """How many documents of each query have the flag."""
+    total = np.concatenate([np.zeros(1), np.cumsum(index.places(flags))])
+    return np.asarray(np.diff(total[index.pointer]))
+
+
+def _to_single(scores: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # what single precision cannot hold is told as infinite
+        return scores.astype(np.float32).astype(np.float64)
 
 
 def _check_index(

@@ -10,7 +10,7 @@ import numpy as np
 from rankforce._metrics.average import mean
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import parse_name
+from rankforce._metrics.names import parse_name, split_names
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.objective import Objective
 from rankforce._objectives.tables import Floats
@@ -47,7 +47,7 @@ def make_metrics(
     entries = [given] if isinstance(given, (str, Metric)) or callable(given) else list(given)
     metrics: list[Metric] = []
     for entry in entries:
-        for one in entry.split(",") if isinstance(entry, str) else [entry]:
+        for one in split_names(entry) if isinstance(entry, str) else [entry]:
             metrics += _make_one(one, list(cutoffs) or ([k] if k else []))
     names = [metric.name for metric in metrics]
     twice = next((name for name in names if names.count(name) > 1), None)
