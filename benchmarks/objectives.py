@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ import rankforce as rf
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import SHAPES, Made, make
+from versions import installed
 
 NO_TRUNCATION = 1_000_000
 UNTRUNCATED = "LambdaRank-NDCG, no tau"
@@ -205,7 +205,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="objectives whose name contains this")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
-    versions = {name: version(name) for name in ("rankforce", "numba", "numpy", "lightgbm")}
+    versions = installed("rankforce", "numba", "numpy", "lightgbm")
     print(" ".join(f"{name} {number}" for name, number in versions.items()), end="; ")
     print(
         f"Python {platform.python_version()}, {options.threads} thread(s), best of {options.rounds}"

@@ -61,17 +61,6 @@ def shuffle(data: rf.RankingData, seed: int) -> Any:
     return np.lexsort((rng.random(data.rows), number))
 
 
-def randomisation_test(difference: Any, *, draws: int = 20000, seed: int = 0) -> float:
-    """Share of random signs whose mean is at least as far from 0."""
-    rng = np.random.default_rng(seed)
-    seen = abs(difference.mean())
-    count = 0
-    for _ in range(draws // 1000):
-        signs = rng.integers(0, 2, (1000, len(difference))) * 2 - 1
-        count += int((np.abs(signs @ difference) / len(difference) >= seen - 1e-15).sum())
-    return (count + 1) / (draws + 1)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -111,22 +100,14 @@ def main() -> None:
                 trees[name] += ranker.best_iteration_
                 per_seed.append(METRIC(ranker.predict(test.features), test.labels, qid=test.qid))
             values[name].append(np.mean(per_seed, axis=0))
-    base = np.concatenate(values["LightGBM"])
-    print(f"{options.data.name}: {len(base)} queries, {options.seeds} seeds, {METRIC.conventions}")
-    print(f"{'':28}{'NDCG@10':>9}{'difference':>12}{'p':>8}{'best tree':>11}{'s/fit':>8}")
-    record = {}
+    per_query = {name: np.concatenate(folds) for name, folds in values.items()}
+    found = rf.compare_values(per_query, metric=METRIC, correction="none", resamples=20_000)
+    print(f"{options.data.name}, {options.seeds} seeds\n\n{found}\n")
     runs = options.folds * options.seeds
-    for name, folds in values.items():
-        per_query = np.concatenate(folds)
-        difference = per_query - base
-        p = randomisation_test(difference) if name != "LightGBM" else 1.0
-        record[name] = {"ndcg@10": per_query.mean(), "difference": difference.mean(), "p": p}
-        print(
-            f"{name:28}{per_query.mean():9.4f}{difference.mean():12.4f}{p:8.3f}"
-            f"{trees[name] / runs:11.0f}{seconds[name] / runs:8.2f}"
-        )
+    for name in values:
+        print(f"{name:28}{trees[name] / runs:6.0f} trees{seconds[name] / runs:8.2f} s/fit")
     if options.json:
-        Path(options.json).write_text(json.dumps(record, indent=2))
+        Path(options.json).write_text(json.dumps(found.record(), indent=2))
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from versions import installed
 
 COLUMNS = 136
 BODIES = 4096  # different rows, 4 MB of them: too many for a processor to know by heart
@@ -223,7 +223,7 @@ def main() -> None:
         print("\n" + json.dumps(run_one(options.contender, options.folder, options.threads)))
         return
     packages = ("rankforce", "numba", "numpy", "pyarrow", "scikit-learn", "xgboost", "lightgbm")
-    versions = {name: version(name) for name in packages}
+    versions = installed(*packages)
     print(" ".join(f"{name} {number}" for name, number in versions.items()), end="; ")
     print(
         f"Python {platform.python_version()}, {options.threads} thread(s), best of {options.rounds}"

@@ -26,11 +26,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from versions import installed
 
 # "mslr" queries that have 722 k documents.
 QUERIES = 5_890
@@ -252,7 +252,7 @@ def main() -> None:
     only = [part.strip().lower() for part in options.only.split(",") if part.strip()]
     names = [n for n in CONTENDERS if not only or any(part in n.lower() for part in only)]
     packages = ("rankforce", "lightgbm", "xgboost", "catboost", "numba")
-    versions = {name: version(name) for name in packages}
+    versions = installed(*packages)
     print(" ".join(f"{name} {number}" for name, number in versions.items()), end="; ")
     print(f"Python {platform.python_version()}, {options.threads} threads")
     results: dict[str, dict[str, float]] = {}

@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from rankforce._objectives.make import additive, objective, objectives
     from rankforce._objectives.objective import Objective, Pairs
     from rankforce._objectives.prepared import Prepared
+    from rankforce.comparison.compare import compare, compare_values
+    from rankforce.comparison.comparison import Comparison
+    from rankforce.comparison.results import results
     from rankforce.data.made_up import make_data
     from rankforce.data.ranking_data import RankingData
     from rankforce.data.read import read
+    from rankforce.data.trec import read_qrels, read_run, write_qrels, write_run
+    from rankforce.evaluation import evaluate
     from rankforce.ranker import Ranker, load
     from rankforce.training.cross_validation import cv
     from rankforce.training.train import train
 
 __all__ = [
+    "Comparison",
     "Metric",
     "Objective",
     "Pairs",
@@ -34,7 +40,10 @@ __all__ = [
     "RankingData",
     "__version__",
     "additive",
+    "compare",
+    "compare_values",
     "cv",
+    "evaluate",
     "load",
     "make_data",
     "metric",
@@ -42,7 +51,12 @@ __all__ = [
     "objective",
     "objectives",
     "read",
+    "read_qrels",
+    "read_run",
+    "results",
     "train",
+    "write_qrels",
+    "write_run",
 ]
 
 # Loaded when first used, so that `import rankforce` is instant.
@@ -56,9 +70,18 @@ _HOMES = {
     "metric": "rankforce._metrics.make",
     "metrics": "rankforce._metrics.make",
     "Metric": "rankforce._metrics.metric",
+    "compare": "rankforce.comparison.compare",
+    "compare_values": "rankforce.comparison.compare",
+    "Comparison": "rankforce.comparison.comparison",
+    "results": "rankforce.comparison.results",
+    "evaluate": "rankforce.evaluation",
     "RankingData": "rankforce.data.ranking_data",
     "make_data": "rankforce.data.made_up",
     "read": "rankforce.data.read",
+    "read_qrels": "rankforce.data.trec",
+    "read_run": "rankforce.data.trec",
+    "write_qrels": "rankforce.data.trec",
+    "write_run": "rankforce.data.trec",
     "Ranker": "rankforce.ranker",
     "load": "rankforce.ranker",
     "cv": "rankforce.training.cross_validation",

@@ -1,4 +1,4 @@
-"""Several metrics of one set of scores, as a table."""
+"""Several metrics of one system, as a table: `rf.evaluate`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rankforce._metrics.average import mean
+from rankforce._metrics.definition import OwnMetric
+from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
+from rankforce._metrics.names import split_names
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.tables import Floats
-from rankforce.data.ranking_data import RankingData
+from rankforce.comparison.judge import judge
+
+USUAL = "ndcg@5,ndcg@10,p@5,p@10,map,mrr"
 
 
 class Evaluated(NamedTuple):
@@ -22,23 +27,42 @@ class Evaluated(NamedTuple):
     values: Floats  # metrics x queries; NaN where a query does not count
     query_ids: NDArray[Any]
     weights: Floats | None
+    pool: Scoreboard | None  # of all judged documents
+    notes: list[str]
 
     @property
     def means(self) -> dict[str, float]:
         """Mean of each metric over the queries that count."""
+        return self._means(self.values)
+
+    def _means(self, values: Floats) -> dict[str, float]:
         names = [metric.name for metric in self.metrics]
-        return {n: mean(row, self.weights) for n, row in zip(names, self.values, strict=True)}
+        return {n: mean(row, self.weights) for n, row in zip(names, values, strict=True)}
+
+    def references(self) -> tuple[dict[str, float], dict[str, float]] | None:
+        """Means of a random and of an ideal ranking; None with a function of one's own."""
+        if self.pool is None or any(m.definition.kind == "own" for m in self.metrics):
+            return None
+        return self._means(self.pool.random()), self._means(self.pool.perfect())
 
     def table(self) -> str:
         """Means, with the conventions they were computed by."""
         wide = max(len(metric.name) for metric in self.metrics)
+        references = self.references()
         lines = []
-        for metric, row in zip(self.metrics, self.values, strict=True):
-            arrow = "higher is better" if metric.higher_is_better else "lower is better"
-            value = mean(row, self.weights)
-            lines.append(f"{metric.name:{wide}}  {value:8.4f}  ({arrow}; {metric.conventions})")
+        for metric in self.metrics:
+            name = metric.name
+            told = ["higher is better"] if metric.higher_is_better else []
+            told.append(metric.conventions)
+            if references is not None:
+                random, perfect = references
+                told.append(f"random {random[name]:.4g}, ideal {perfect[name]:.4g}")
+            lines.append(f"{name:{wide}}  {self.means[name]:8.4f}  ({'; '.join(told)})")
+        skipped = int(np.isnan(self.values).any(axis=0).sum())
         counted = f"{self.values.shape[1]} queries"
-        return "\n".join([*lines, counted if self.weights is None else f"{counted}, weighted"])
+        counted += f", {skipped} of them do not count for some metric" if skipped else ""
+        lines.append(counted if self.weights is None else f"{counted}, weighted")
+        return "\n".join([*lines, *self.notes])
 
     def per_query(self) -> str:
         """One line for each query, with tabs."""
@@ -53,7 +77,12 @@ class Evaluated(NamedTuple):
             "queries": int(self.values.shape[1]),
             "means": {name: _plain(value) for name, value in self.means.items()},
             "conventions": {metric.name: metric.conventions for metric in self.metrics},
+            "notes": self.notes,
         }
+        references = self.references()
+        if references is not None:
+            for key, values in zip(("random", "perfect"), references, strict=True):
+                found[key] = {name: _plain(value) for name, value in values.items()}
         if per_query:
             names = [metric.name for metric in self.metrics]
             found["per_query"] = [
@@ -63,19 +92,57 @@ class Evaluated(NamedTuple):
         return found
 
 
-def evaluate(data: RankingData, scores: ArrayLike, metrics: Sequence[Metric]) -> Evaluated:
-    """Every metric of `scores` on `data`.
+def evaluate(
+    system: Any,
+    labels: Any,
+    metrics: str | Metric | OwnMetric | Sequence[str | Metric | OwnMetric] = USUAL,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    weights: Any = None,
+    missing: str = "error",
+    threads: int = 1,
+) -> Evaluated:
+    """Judge one system by several metrics.
+
+    Scores by labels with `group` or `qid`, a model or scores by a `RankingData`, or a run by qrels:
+    what `rf.compare` takes. Metrics in one text have commas between them.
 
     >>> import rankforce as rf
-    >>> data = rf.RankingData([[0.0], [1.0]], [0, 1], qid=[7, 7])
-    >>> evaluate(data, [0.2, 0.1], [rf.metric("mrr")]).means
-    {'MRR': 0.5}
+    >>> rf.evaluate([0.2, 0.1], [0, 1], "mrr, p@1").means
+    {'MRR': 0.5, 'P@1': 0.0}
     """
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape != (data.rows,):
-        raise ValueError(f"there are {values.size} scores for {data.rows} rows")
-    board = Scoreboard(metrics, data.labels, index=data.index)
-    return Evaluated(list(metrics), board.values(values), data.query_ids, data.metric_weight)
+    found = judge(
+        {"system": system},
+        labels,
+        metrics=_make_metrics(metrics),
+        group=group,
+        qid=qid,
+        weights=weights,
+        missing=missing,
+        threads=threads,
+    )
+    return Evaluated(
+        found.metrics,
+        found.values["system"],
+        found.query_ids,
+        found.weights,
+        found.pool,
+        found.notes,
+    )
+
+
+def _make_metrics(given: Any) -> list[Metric]:
+    is_one = isinstance(given, (str, Metric)) or callable(given)
+    made = []
+    for what in [given] if is_one else given:
+        names = split_names(what) if isinstance(what, str) else [what]
+        made += [make_metric(name) for name in names]
+    if not made:
+        raise ValueError(
+            "there is no metric: give one, or several with commas, as in 'ndcg@10,mrr'"
+        )
+    return made
 
 
 def _plain(value: Any) -> Any:

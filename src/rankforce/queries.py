@@ -44,6 +44,18 @@ def index_queries(
     return _index_sizes(rows, np.asarray([rows] if group is None else group))
 
 
+def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
+    """Id of each query: as in `qid`, or its number.
+
+    >>> query_ids(index_queries(3, qid=["b", "a", "b"]), ["b", "a", "b"]).tolist()
+    ['b', 'a']
+    """
+    if qid is None:
+        return np.arange(len(index.sizes))
+    places = index.pointer[:-1][index.sizes > 0]
+    return np.asarray(qid)[index.row[places] if len(index.row) else places]
+
+
 def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
         raise ValueError(f"group must be a list of query sizes, got shape {sizes.shape}")

@@ -57,28 +57,24 @@ def run(options: argparse.Namespace) -> None:
 
 
 def print_training(k: int, queries: int, trees: int) -> None:
-    """One line for each objective; a star at the best value of each metric."""
+    """One line for each objective, with stars where it is better than the first."""
     import rankforce as rf
-    from rankforce.evaluation import evaluate
 
     train = rf.make_data("mslr", queries=queries, seed=0)
     test = rf.make_data("mslr", queries=queries, seed=1)
-    metrics = [rf.metric(name) for name in (f"ndcg@{k}", f"p@{k}", "map", "mrr", f"arpb@{k}")]
     print(f"train {train}\ntest  {test}\n{trees} trees each, k = {k}\n")
-    print(f"{'objective':22}" + "".join(f"{metric.name:>11}" for metric in metrics), flush=True)
-    rows = {}
+    scores = {}
     for name in OBJECTIVES:
+        title = rf.objective(name, k=k).name
+        print(f"training {title}", flush=True)
         ranker = rf.Ranker(name, k=k, n_estimators=trees, progress=False).fit(train)
-        rows[name] = evaluate(test, ranker.predict(test), metrics).means
-        values = "".join(f"{value:11.4f}" for value in rows[name].values())
-        print(f"{rf.objective(name, k=k).name:22}{values}", flush=True)
-    best = []
-    for metric in metrics:
-        pick = max if metric.higher_is_better else min
-        winner = pick(rows, key=lambda name: rows[name][metric.name])
-        arrow = "highest" if metric.higher_is_better else "lowest"
-        best.append(f"  {metric.name:8} {arrow} for {rf.objective(winner, k=k).name}")
-    print("\n" + "\n".join(best))
+        scores[title] = ranker.predict(test)
+    found = {}
+    for name in (f"ndcg@{k}", f"p@{k}", "map", "mrr", f"arpb@{k}"):
+        metric = rf.metric(name)
+        arrow = "" if metric.higher_is_better else ", lower is better"
+        found[metric.name + arrow] = rf.compare(scores, test, metric=metric)
+    print("\n" + rf.results(found, digits=4, percent=False))
 
 
 def print_forces() -> None:

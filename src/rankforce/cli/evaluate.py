@@ -5,26 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_model_and_data
+from rankforce.cli.files import add_metric_options, made_metrics
 
 EXAMPLES = """examples:
   rankforce evaluate --model run/ --data test.txt
   rankforce evaluate --model run/ --data test.txt --metric ndcg@5,ndcg@10,p@5,map,mrr
   rankforce evaluate --scores scores.txt --data test.txt --per-query
+  rankforce evaluate --run bm25.run --qrels qrels.txt --metric ndcg@10,map --preset trec_eval
   rankforce evaluate --model run/ --data test.txt --json
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
-    add_model_and_data(parser, needs_model=False)
+    parser.add_argument("--model", metavar="FOLDER", help="a saved model, or LightGBM's text")
     parser.add_argument("--scores", metavar="FILE", help="scores, one a line, in place of a model")
+    parser.add_argument("--run", dest="ranked", metavar="FILE", help="a run of TREC, with --qrels")
+    parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
+    parser.add_argument("--qrels", metavar="FILE", help="judgements of a run, in the form of TREC")
+    add_metric_options(parser, default="ndcg@5,ndcg@10,p@5,p@10,map,mrr")
     parser.add_argument(
-        "--metric",
-        default="ndcg@5,ndcg@10,p@5,p@10,map,mrr",
-        help="metrics, with commas (default %(default)s)",
+        "--missing",
+        default="error",
+        help="a judged query that the run lacks: error, zero or skip (default %(default)s)",
     )
-    parser.add_argument("--no-relevant", help="what a query without relevant document counts")
     parser.add_argument("--per-query", action="store_true", help="a line for each query")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -32,21 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     import rankforce as rf
-    from rankforce.data.read import read_numbers
-    from rankforce.evaluation import evaluate
+    from rankforce.comparison.files import open_judged, open_system
 
-    if (options.model is None) == (options.scores is None):
-        raise ValueError("give --model or --scores, one of the two")
-    given = options.no_relevant
-    no_relevant = int(given) if given in ("0", "1") else given
-    metrics = [
-        rf.metric(name.strip(), no_relevant=no_relevant) for name in options.metric.split(",")
-    ]
-    data = rf.read(options.data)
-    scores = (
-        read_numbers(options.scores) if options.scores else rf.load(options.model).predict(data)
-    )
-    found = evaluate(data, scores, metrics)
+    given = [path for path in (options.model, options.scores, options.ranked) if path is not None]
+    if len(given) != 1:
+        raise ValueError(
+            "give --model or --scores (with --data) or --run (with --qrels), one of them"
+        )
+    if (options.ranked is None) != (options.qrels is None):
+        raise ValueError("--run goes with --qrels, --model and --scores with --data")
+    metrics = made_metrics(options)
+    judged = open_judged(data=options.data, qrels=options.qrels)
+    system = open_system(given[0], judged)
+    found = rf.evaluate(system, judged, metrics, missing=options.missing)
     if options.json:
         print(json.dumps(found.record(per_query=options.per_query), indent=2))
     else:

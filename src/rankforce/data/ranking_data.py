@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce.queries import QueryIndex, index_queries
+from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
 
@@ -96,9 +96,7 @@ class RankingData:
     @cached_property
     def query_ids(self) -> NDArray[Any]:
         """Id of each query, in order of first appearance."""
-        places = self.index.pointer[:-1][self.sizes > 0]
-        first = self.index.row[places] if len(self.index.row) else places
-        return self.qid[first] if self._qid is not None else np.arange(len(self.sizes))
+        return query_ids(self.index, self._qid)
 
     @cached_property
     def doc_ids(self) -> NDArray[Any] | None:

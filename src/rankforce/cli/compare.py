@@ -1,0 +1,91 @@
+"""Compare rankers query by query: is the difference more than chance?
+
+A system is a saved model or a file of scores (with --data), or a run of TREC (with --qrels). It is
+called by its file, or as you like: new=runs/7.txt. The first one is the baseline unless --baseline
+says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from rankforce.cli.files import add_metric_options, made_metrics, output
+
+EXAMPLES = """examples:
+  rankforce compare run_a/ run_b/ --data test.txt --metric p@5 --baseline run_a
+  rankforce compare old.txt new.txt --data test.txt --metric ndcg@10,mrr --test permutation
+  rankforce compare bm25.run bert.run --qrels qrels.txt --metric ndcg@10 --preset trec_eval
+  rankforce compare a/ b/ c/ --data test.txt --correction bh --format latex --out table.tex
+  rankforce compare a/ b/ --data test.txt --moved 5
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this verb."""
+    parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="model, scores or run")
+    parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
+    parser.add_argument("--qrels", metavar="FILE", help="judgements of runs, in the form of TREC")
+    add_metric_options(parser, default="ndcg@10")
+    parser.add_argument("--baseline", metavar="SYSTEM", help="default: the first")
+    parser.add_argument(
+        "--test",
+        default="fisher",
+        help="fisher (two-sided), permutation (one-sided), t or bootstrap (default %(default)s)",
+    )
+    parser.add_argument("--alternative", help="two-sided, better or worse (default: the test's)")
+    parser.add_argument(
+        "--correction", default="holm", help="over systems: holm, bh or none (default %(default)s)"
+    )
+    parser.add_argument("--resamples", type=int, default=10_000, help="(default %(default)s)")
+    parser.add_argument("--confidence", type=float, default=0.95, help="(default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="(default %(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="(default %(default)s)")
+    parser.add_argument(
+        "--missing",
+        default="error",
+        help="a judged query that a run lacks: error, zero or skip (default %(default)s)",
+    )
+    parser.add_argument(
+        "--format",
+        default="text",
+        help="text, markdown, latex, csv or json (default %(default)s)",
+    )
+    parser.add_argument("--percent", action="store_true", help="metrics times 100")
+    parser.add_argument("--digits", type=int, default=4, help="of metrics (default %(default)s)")
+    parser.add_argument("--moved", type=int, metavar="N", help="also the N queries that moved most")
+    parser.add_argument("--out", metavar="FILE", help="where the table goes (default: print it)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compare and print."""
+    import rankforce as rf
+    from rankforce.comparison.files import find_baseline, name_systems, open_judged, open_system
+    from rankforce.comparison.show import show_several
+
+    metrics = made_metrics(options)
+    named = name_systems(options.systems)
+    baseline = find_baseline(options.baseline, named)
+    judged = open_judged(data=options.data, qrels=options.qrels)
+    systems = {name: open_system(path, judged) for name, path in named.items()}
+    found = [
+        rf.compare(
+            systems,
+            judged,
+            metric=metric,
+            baseline=baseline,
+            test=options.test,
+            alternative=options.alternative,
+            correction=options.correction,
+            resamples=options.resamples,
+            confidence=options.confidence,
+            seed=options.seed,
+            missing=options.missing,
+            threads=options.threads,
+        )
+        for metric in metrics
+    ]
+    text = show_several(
+        found, options.format, digits=options.digits, percent=options.percent, moved=options.moved
+    )
+    with output(options.out) as file:
+        file.write(text + "\n")

@@ -1,0 +1,97 @@
+"""Systems that score the rows of a data set."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce._metrics.metric import Metric
+from rankforce._metrics.scoreboard import Scoreboard
+from rankforce._objectives.tables import Floats
+from rankforce.comparison.judge import Judgement
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.runs import is_run_like
+from rankforce.queries import query_ids
+
+
+def judge_rows(
+    systems: Mapping[str, Any],
+    labels: Any,
+    metrics: Sequence[Metric],
+    *,
+    group: Any,
+    qid: Any,
+    weights: Any,
+    threads: int,
+) -> Judgement:
+    """Scores, or models where `labels` is a `RankingData`."""
+    data = labels if isinstance(labels, RankingData) else None
+    if data is not None:
+        if group is not None or qid is not None:
+            raise ValueError("group= and qid= are for labels: the data knows its queries")
+        if not data.has_labels:
+            raise ValueError("the data has no labels, so nothing can be judged")
+        board = Scoreboard(metrics, data.labels, index=data.index, query_ids=data.query_ids)
+        ids = data.query_ids
+        weights = data.metric_weight if weights is None else weights
+    else:
+        board = Scoreboard(metrics, labels, group=group, qid=qid)
+        ids = query_ids(board.index, qid)
+    values = {}
+    for name, system in systems.items():
+        scores = _scores(name, system, data, board.rows)
+        try:
+            values[name] = board.values(scores, threads=threads)
+        except ValueError as error:
+            raise ValueError(f"system {name!r}: {error}") from None
+    known = None if weights is None else check_weights(weights, ids)
+    return Judgement(list(metrics), values, ids, known, board, [])
+
+
+def _scores(name: str, system: Any, data: RankingData | None, rows: int) -> Floats:
+    if hasattr(system, "predict"):
+        if data is None:
+            raise ValueError(f"system {name!r} is a model: give a RankingData in place of labels")
+        from rankforce.ranker import Ranker
+
+        try:
+            system = system.predict(data if isinstance(system, Ranker) else data.features)
+        except ValueError as error:
+            raise ValueError(f"system {name!r}: {error}") from None
+    elif is_run_like(system):
+        raise ValueError(f"system {name!r} is a run: give qrels in place of labels")
+    try:
+        scores = np.asarray(system, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = type(system).__name__
+        raise ValueError(
+            f"system {name!r} is a {kind}: give one score per row or a model with predict(); "
+            "runs need qrels in place of labels"
+        ) from None
+    if scores.shape != (rows,):
+        shape = f"{len(scores)} scores" if scores.ndim == 1 else f"scores of shape {scores.shape}"
+        raise ValueError(f"system {name!r} has {shape}, but there are {rows} labels")
+    return scores
+
+
+def check_weights(weights: Any, ids: NDArray[Any]) -> Floats:
+    """One finite number per query, from 0 up."""
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"weights are {reprlib.repr(weights)}: give one number per query"
+        ) from None
+    if found.shape != ids.shape:
+        raise ValueError(f"weights have shape {found.shape}, but there are {len(ids)} queries")
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if bad.size:
+        message = "weights are finite numbers from 0 up"
+        raise ValueError(f"weight of query {ids[bad[0]]} is {found[bad[0]]}: {message}")
+    if not found.any():
+        raise ValueError("all weights are 0: at least one query must count")
+    return found
