@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from turns import best_times
 from versions import installed
 
 import rankforce as rf
@@ -151,17 +152,6 @@ PEERS = {
 }
 
 
-def best_of(rounds: int, calls: dict[str, Call]) -> dict[str, float]:
-    """Seconds of each call, taking turns."""
-    best = dict.fromkeys(calls, math.inf)
-    for _ in range(rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
-
-
 def time_metrics(data: Set, rounds: int) -> list[dict[str, Any]]:
     labels, scores = data.labels.ravel(), data.scores.ravel()
     rows = []
@@ -176,37 +166,32 @@ def time_metrics(data: Set, rounds: int) -> list[dict[str, Any]]:
         }
         if max(apart.values()) > 1e-9:
             raise SystemExit(f"{peer} computes something else: {apart}")
-        seconds = best_of(
-            rounds,
-            {
-                peer: theirs,
-                "whole": lambda names=list(pairs): (
-                    rf.evaluate(scores, labels, names, group=data.group).means
-                ),
-                "prepared": lambda board=board: board.values(scores),
-            },
-        )
+        calls = {
+            peer: theirs,
+            "whole": lambda names=list(pairs): (
+                rf.evaluate(scores, labels, names, group=data.group).means
+            ),
+            "prepared": lambda board=board: board.values(scores),
+        }
+        took = best_times(calls, rounds)
         rows.append(
             {
                 "peer": peer,
                 "metrics": len(pairs),
-                "seconds": seconds[peer],
-                "making": making,
-                "whole": seconds["whole"],
-                "prepared": seconds["prepared"],
+                "ms": took[peer],
+                "seconds to make its objects": making,
+                "whole": took["whole"],
+                "prepared": took["prepared"],
                 "largest difference": max(apart.values()),
             }
         )
     every = every_metric()
     board = Scoreboard(every, labels, group=data.group)
-    alone = best_of(
-        rounds,
-        {
-            "whole": lambda: rf.evaluate(scores, labels, every, group=data.group).means,
-            "prepared": lambda: board.values(scores),
-        },
-    )
-    return [*rows, {"peer": None, "metrics": len(every), **alone}]
+    calls = {
+        "whole": lambda: rf.evaluate(scores, labels, every, group=data.group).means,
+        "prepared": lambda: board.values(scores),
+    }
+    return [*rows, {"peer": None, "metrics": len(every), **best_times(calls, rounds)}]
 
 
 def time_tests(data: Set, rounds: int) -> dict[str, Any]:
@@ -235,13 +220,12 @@ def time_tests(data: Set, rounds: int) -> dict[str, Any]:
         found["rankforce"] = paired_test(difference, test="fisher", resamples=RESAMPLES).p_value
 
     our_test()
-    seconds = best_of(rounds, {"rankforce": our_test})
-    seconds |= best_of(max(rounds // 2, 1), {"scipy": scipy_test})
+    took = best_times({"scipy": scipy_test, "rankforce": our_test}, rounds)
     p = found["scipy"]
     error = math.sqrt(2.0 * p * (1.0 - p) / RESAMPLES)
     if abs(found["rankforce"] - p) > 4.0 * error:
         raise SystemExit(f"p-values differ by more than chance: {found}")
-    return {"seconds": seconds, "p": found, "standard error of their difference": error}
+    return {"ms": took, "p": found, "standard error of their difference": error}
 
 
 def show(metrics: list[dict[str, Any]], tests: dict[str, Any], queries: int) -> None:
@@ -250,25 +234,26 @@ def show(metrics: list[dict[str, Any]], tests: dict[str, Any], queries: int) -> 
     )
     print(f"{'':14}{'metrics':>8}{'peer':>8}{'rankforce, whole call':>24}{'prepared':>18}")
     for row in metrics:
-        whole, prepared = 1e3 * row["whole"], 1e3 * row["prepared"]
+        whole, prepared = row["whole"], row["prepared"]
         if row["peer"] is None:
             print(f"{'all of ours':14}{row['metrics']:8}{'':8}{whole:15.1f}{'':9}{prepared:9.1f}")
             continue
-        theirs = 1e3 * row["seconds"]
+        theirs = row["ms"]
         print(
             f"{row['peer']:14}{row['metrics']:8}{theirs:8.0f}{whole:15.1f} ({theirs / whole:4.0f}x)"
             f" {prepared:9.1f} ({theirs / prepared:4.0f}x)"
         )
     for row in metrics[:-1]:
-        making = f"; its objects took {row['making']:.1f} s to make" if row["making"] > 0.1 else ""
+        made = row["seconds to make its objects"]
+        making = f"; its objects took {made:.1f} s to make" if made > 0.1 else ""
         print(f"{row['peer']}: largest difference {row['largest difference']:.1e}{making}")
-    seconds, p = tests["seconds"], tests["p"]
+    took, p = tests["ms"], tests["p"]
     print(
         f"\n{RESAMPLES} sign flips of {queries} differences (with a bootstrap interval on our side)"
     )
     for name in ("scipy", "rankforce"):
-        times = seconds[name] / seconds["rankforce"]
-        print(f"{name:14}{1e3 * seconds[name]:10.1f} ms {times:8.0f}x   p = {p[name]:.4f}")
+        times = took[name] / took["rankforce"]
+        print(f"{name:14}{took[name]:10.1f} ms {times:8.0f}x   p = {p[name]:.4f}")
     print(f"standard error of their difference: {tests['standard error of their difference']:.4f}")
 
 

@@ -29,6 +29,7 @@ import rankforce as rf
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import SHAPES, Made, make
+from turns import best_times
 from versions import installed
 
 NO_TRUNCATION = 1_000_000
@@ -53,6 +54,8 @@ def contenders(k: int) -> dict[str, rf.Objective]:
     """Every objective at `k`, and LambdaRank-NDCG without truncation."""
     found = {}
     for entry in rf.objectives():
+        if entry.of_clicks:
+            continue
         name = entry.name if "tau" not in entry.uses else f"{entry.name}, tau {k}"
         found[name] = rf.objective(entry.name, k=k)
         if "tau" in entry.uses:
@@ -100,17 +103,6 @@ def check_same(data: Made, threads: int, k: int) -> float:
         scale = np.abs(lam[leaf]).sum() / hess[leaf].sum() / np.sqrt(leaf.sum())
         worst = max(worst, abs(value - ours) / scale)
     return worst
-
-
-def best_times(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Best time of each call in milliseconds; calls take turns."""
-    best = dict.fromkeys(calls, float("inf"))
-    for _ in range(rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            best[name] = min(best[name], 1e3 * (time.perf_counter() - start))
-    return best
 
 
 def measure(data: Made, *, k: int, threads: int, rounds: int, only: str) -> dict[str, Any]:

@@ -16,44 +16,63 @@ if TYPE_CHECKING:
     from rankforce._metrics.make import metric, metrics
     from rankforce._metrics.metric import Metric
     from rankforce._objectives.make import additive, objective, objectives
+    from rankforce._objectives.mixed import Mixed, graded, mix, scheduled
     from rankforce._objectives.objective import Objective, Pairs
     from rankforce._objectives.prepared import Prepared
     from rankforce.comparison.compare import compare, compare_values
     from rankforce.comparison.comparison import Comparison
+    from rankforce.comparison.graded import GradedComparison
     from rankforce.comparison.results import results
+    from rankforce.comparison.scorecard import Scorecard, Verdict, scorecard
+    from rankforce.comparison.trade_off import trade_off
     from rankforce.data.made_up import make_data
+    from rankforce.data.preferences import Preferences, read_preferences
     from rankforce.data.ranking_data import RankingData
     from rankforce.data.read import read
     from rankforce.data.trec import read_qrels, read_run, write_qrels, write_run
+    from rankforce.diagnostics.agreement import AgreementRecorder, agreement
     from rankforce.evaluation import evaluate
     from rankforce.ranker import Ranker, load
     from rankforce.training.cross_validation import cv
     from rankforce.training.train import train
 
 __all__ = [
+    "AgreementRecorder",
     "Comparison",
+    "GradedComparison",
     "Metric",
+    "Mixed",
     "Objective",
     "Pairs",
+    "Preferences",
     "Prepared",
     "Ranker",
     "RankingData",
+    "Scorecard",
+    "Verdict",
     "__version__",
     "additive",
+    "agreement",
     "compare",
     "compare_values",
     "cv",
     "evaluate",
+    "graded",
     "load",
     "make_data",
     "metric",
     "metrics",
+    "mix",
     "objective",
     "objectives",
     "read",
+    "read_preferences",
     "read_qrels",
     "read_run",
     "results",
+    "scheduled",
+    "scorecard",
+    "trade_off",
     "train",
     "write_qrels",
     "write_run",
@@ -65,6 +84,10 @@ _HOMES = {
     "objectives": "rankforce._objectives.make",
     "additive": "rankforce._objectives.make",
     "Objective": "rankforce._objectives.objective",
+    "Mixed": "rankforce._objectives.mixed",
+    "mix": "rankforce._objectives.mixed",
+    "graded": "rankforce._objectives.mixed",
+    "scheduled": "rankforce._objectives.mixed",
     "Pairs": "rankforce._objectives.objective",
     "Prepared": "rankforce._objectives.prepared",
     "metric": "rankforce._metrics.make",
@@ -74,10 +97,19 @@ _HOMES = {
     "compare_values": "rankforce.comparison.compare",
     "Comparison": "rankforce.comparison.comparison",
     "results": "rankforce.comparison.results",
+    "trade_off": "rankforce.comparison.trade_off",
+    "scorecard": "rankforce.comparison.scorecard",
+    "Scorecard": "rankforce.comparison.scorecard",
+    "Verdict": "rankforce.comparison.scorecard",
+    "GradedComparison": "rankforce.comparison.graded",
     "evaluate": "rankforce.evaluation",
+    "agreement": "rankforce.diagnostics.agreement",
+    "AgreementRecorder": "rankforce.diagnostics.agreement",
     "RankingData": "rankforce.data.ranking_data",
     "make_data": "rankforce.data.made_up",
     "read": "rankforce.data.read",
+    "Preferences": "rankforce.data.preferences",
+    "read_preferences": "rankforce.data.preferences",
     "read_qrels": "rankforce.data.trec",
     "read_run": "rankforce.data.trec",
     "write_qrels": "rankforce.data.trec",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +95,7 @@ class Evaluated(NamedTuple):
 def evaluate(
     system: Any,
     labels: Any,
-    metrics: str | Metric | OwnMetric | Sequence[str | Metric | OwnMetric] = USUAL,
+    metrics: str | Metric | OwnMetric | Iterable[str | Metric | OwnMetric] = USUAL,
     *,
     group: Any = None,
     qid: Any = None,
@@ -105,8 +105,9 @@ def evaluate(
 ) -> Evaluated:
     """Judge one system by several metrics.
 
-    Scores by labels with `group` or `qid`, a model or scores by a `RankingData`, or a run by qrels:
-    what `rf.compare` takes. Metrics in one text have commas between them.
+    Scores by labels (or a dictionary of them by source) with `group` or `qid`, a model or scores by
+    a `RankingData`, or a run by qrels: what `rf.compare` takes. Metrics in one text have commas
+    between them; an `rf.scorecard` stands for its metrics.
 
     >>> import rankforce as rf
     >>> rf.evaluate([0.2, 0.1], [0, 1], "mrr, p@1").means

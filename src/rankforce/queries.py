@@ -26,6 +26,21 @@ class QueryIndex(NamedTuple):
         """Bring one value per row into the order of places."""
         return values[self.row] if len(self.row) else values
 
+    def of_rows(self) -> NDArray[np.int64]:
+        """Number of the query of each row."""
+        return self._by_row(np.repeat(np.arange(len(self.sizes)), self.sizes))
+
+    def place_of_rows(self) -> NDArray[np.int64]:
+        """Place of each row: its number where queries stand one behind the other."""
+        return self._by_row(np.arange(self.pointer[-1]))
+
+    def _by_row(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not len(self.row):
+            return values
+        by_row = np.empty_like(values)
+        by_row[self.row] = values
+        return by_row
+
 
 def index_queries(
     rows: int, *, group: ArrayLike | None = None, qid: Sequence[Any] | ArrayLike | None = None
@@ -54,6 +69,17 @@ def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
         return np.arange(len(index.sizes))
     places = index.pointer[:-1][index.sizes > 0]
     return np.asarray(qid)[index.row[places] if len(index.row) else places]
+
+
+def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of each span from `begin` to below `end`, one span behind the other.
+
+    >>> spans(np.array([7, 0]), np.array([9, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    count = end - begin
+    first = np.cumsum(count) - count
+    return np.asarray(np.arange(count.sum()) + np.repeat(begin - first, count))
 
 
 def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankforce._metrics.average import mean
 from rankforce._metrics.metric import Metric
 from rankforce._metrics.scoreboard import Scoreboard
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import make_booster
@@ -46,7 +46,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        objective: str | Objective | Any = "lambdarank-ndcg",
+        objective: str | AnyObjective | Any = "lambdarank-ndcg",
         *,
         k: int | None = None,
         n_estimators: int = 100,
@@ -118,6 +118,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         group: Any = None,
         sample_weight: Any = None,
         query_weight: Any = None,
+        sources: Mapping[str, Any] | None = None,
+        preferences: Any = None,
         init_score: Any = None,
         eval_set: Sequence[Any] | None = None,
         eval_X: Any = None,
@@ -137,7 +139,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Train on rows with features `X` and labels `y`; `X` may also be a RankingData.
 
         `eval_set` is a list of (X, y) pairs or of RankingData. The first metric on the first of
-        them decides the best iteration and early stopping. `init_score` has scores to start from.
+        them decides the best iteration and early stopping. `init_score` has scores to start from,
+        `sources` further label columns by name, `preferences` explicit pairs of rows.
         """
         train = X
         if not isinstance(X, RankingData):
@@ -148,10 +151,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 group=group,
                 weight=sample_weight,
                 query_weight=query_weight,
+                sources=sources,
+                preferences=preferences,
                 feature_names=None if isinstance(feature_name, str) else feature_name,
                 categorical=None if isinstance(categorical_feature, str) else categorical_feature,
             )
-        if not train.has_labels:
+        if not (train.has_labels or train.sources or train.preferences is not None):
             raise ValueError("training needs labels: give y")
         sets = eval_pairs(eval_set, eval_X, eval_y)
         parts = {"qid": eval_qid, "group": eval_group, "weight": eval_sample_weight}
@@ -272,7 +277,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         if not data.has_labels:
             raise ValueError("score needs labels: give y")
         chosen = self._metric(metric)
-        board = Scoreboard([chosen], data.labels, index=data.index)
+        board = Scoreboard([chosen], data)
         average = mean(board.values(self.predict(data))[0], data.metric_weight)
         return average if chosen.higher_is_better else -average
 
@@ -357,7 +362,7 @@ def make_ranker(model: Model) -> Ranker:
     """A fitted ranker around a model."""
     defaults = Settings()
     params: dict[str, Any] = {
-        name: float("inf") if value == "inf" else value
+        name: _restored(value)
         for name, value in model.parameters.items()
         if name != "base" and getattr(defaults, name, None) != value
     }
@@ -367,6 +372,15 @@ def make_ranker(model: Model) -> Ranker:
         raise ValueError(f"the manifest's parameters are not those of a ranker: {error}") from None
     ranker.model_ = model
     return ranker
+
+
+def _restored(value: Any) -> Any:
+    """A value of a manifest; JSON has no infinity."""
+    if isinstance(value, dict):
+        return {key: _restored(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_restored(entry) for entry in value]
+    return float("inf") if value == "inf" else value
 
 
 def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import rankforce as rf
 from tests import reference as ref
@@ -28,6 +28,8 @@ OTHER_VALUES: dict[str, Any] = {
 }
 # Metrics without a cutoff; RBP has its persistence for that.
 ENDLESS = {"lambdarank(rbp)", "lambdarank(arp)"}
+# Labels are shares of clicks, from 0 to 1, and no grades.
+OF_CLICKS = {entry.name for entry in rf.objectives() if entry.of_clicks}
 METRIC_NAME = re.compile(r"lambdarank\((\w+)\)")
 
 
@@ -59,6 +61,15 @@ class Case:
         persistence = f"({self.values['p']})" if "p" in self.values else ""
         cutoff = f"@{self.values['k']}" if "k" in self.values else ""
         return f"lambdarank({found[1]}{persistence}{cutoff})"
+
+    def labels(self, labels: ArrayLike) -> Floats:
+        """Labels that the objective takes: CNDCG wants shares of clicks."""
+        given = np.asarray(labels)
+        return np.minimum(given / 8.0, 1.0) if self.name in OF_CLICKS else given
+
+    def suited(self, data: Data) -> Data:
+        """The same data with labels that the objective takes."""
+        return replace(data, labels=self.labels(data.labels))
 
     def objective(self, **how: Any) -> rf.Objective:
         return rf.objective(self.name, **self.values, **how)

@@ -80,6 +80,7 @@ def assert_query(
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_are_those_of_the_reference(case: Case, data: Data) -> None:
     """1e-4 of the query's largest lambda and hessian."""
+    data = case.suited(data)
     weights = reference_weights(case, data)
     for how, norm in HOW:
         lam, hess = case.objective(**how).gradients(
@@ -94,7 +95,7 @@ def test_gradients_are_those_of_the_reference(case: Case, data: Data) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_pairs_are_those_of_the_reference(case: Case, scores: str) -> None:
     """Weights to 1e-12; each pair once; as many as `effective_pairs` says."""
-    data = SCORES[scores]
+    data = case.suited(SCORES[scores])
     ready = case.objective().prepare(data.labels, group=data.sizes)
     counts = ready.effective_pairs(data.scores, iteration=ITERATION)
     for query, (W, rows) in enumerate(zip(reference_weights(case, data), data, strict=True)):
@@ -113,7 +114,7 @@ def test_pairs_are_those_of_the_reference(case: Case, scores: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_pairs_of_one_query(case: Case) -> None:
     """`Objective.pairs` and `effective_pairs` of a query by itself."""
-    data = make_data([17], seed=9)
+    data = case.suited(make_data([17], seed=9))
     W = case.weights(data.scores, data.labels)
     hi, lo, weight = case.objective().pairs(data.scores, data.labels)
     assert weight == pytest.approx(W[hi, lo], rel=1e-12, abs=1e-12 * W.max())
@@ -153,7 +154,7 @@ CUTS = [case for case in CASES if case.parameters == (("k", K),)]
 @pytest.mark.parametrize("case", CUTS, ids=lambda case: case.name)
 def test_gradients_at_other_cutoffs(case: Case, k: int) -> None:
     """Members are done by four with a rest, and the top is selected or sorted."""
-    case, data = Case(case.name, (("k", k),)), make_data([60], seed=11)
+    case, data = Case(case.name, (("k", k),)), case.suited(make_data([60], seed=11))
     W = case.weights(data.scores, data.labels)
     for norm in ("none", "lightgbm"):
         got = case.objective().gradients(data.scores, data.labels, norm=norm)

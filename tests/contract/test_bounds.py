@@ -24,12 +24,33 @@ def run_everything() -> None:
         scores, labels = sparse_data(size)
         for case in plain_cases():
             for how in HOW:
-                ready = case.objective(**how).prepare(labels)
+                ready = case.objective(**how).prepare(case.labels(labels))
                 for spread in (4.0, 40.0):
                     ready.gradients(scores * spread, norm="lightgbm")
                 ready.pairs(scores)
     mine = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: y_hi / (rank_hi + rank_lo), tau=5)
     mine.gradients(*sparse_data(2048))
+
+
+def run_tiers() -> None:
+    """Runs of pairs that begin and end anywhere, and explicit pairs."""
+    for size in SIZES:
+        scores, labels = sparse_data(size)
+        click = np.where(np.arange(size) % 5 > 0, np.arange(size) % 4, np.nan)
+        pairs = np.arange(size - 1), np.arange(1, size)
+        sources = {"grade": labels % 2, "click": click, "preferences": pairs}
+        for name in ("lambdarank-ndcg", "lambdaloss-ndcg", "ndcg-loss1", "lambdagap-x", "ranknet"):
+            for how in HOW:
+                first, second = (
+                    rf.objective(name, k=5, source=source, **how) for source in ("grade", "click")
+                )
+                whole = rf.graded([first, second], leave_out_zeros=False)
+                ready = (whole + rf.objective("preferences")).prepare(sources)
+                for spread in (4.0, 40.0):
+                    ready.gradients(scores * spread, norm="lightgbm")
+                ready.pairs(scores)
+    leaf = np.arange(size, dtype=np.int32) % 7
+    ready.shared_hessians(scores, leaf, 7, norm="lightgbm", iteration=0, row_weight=None, threads=1)
 
 
 def test_indices_stay_inside_their_arrays() -> None:
@@ -40,7 +61,10 @@ def test_indices_stay_inside_their_arrays() -> None:
         "NUMBA_BOUNDSCHECK": "1",
         "RANKFORCE_CACHE_DIR": str(cache_folder().parent / "checked"),
     }
-    program = "from tests.contract import test_bounds; test_bounds.run_everything()"
+    program = (
+        "from tests.contract.test_bounds import run_everything, run_tiers\n"
+        "run_everything()\nrun_tiers()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=Path(__file__).parents[2],

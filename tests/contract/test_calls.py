@@ -15,11 +15,11 @@ DATA = make_data([17, 1, 60, 5], spread=6.0, seed=40)
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_prepared_is_the_same_as_one_call(case: Case) -> None:
-    ready = case.objective().prepare(DATA.labels, group=DATA.sizes)
+    ready = case.objective().prepare(case.labels(DATA.labels), group=DATA.sizes)
     for iteration, scores in enumerate([DATA.scores, DATA.scores * 9, -DATA.scores, DATA.scores]):
         for norm in ("none", "lightgbm", "std"):
             expected = case.objective().gradients(
-                scores, DATA.labels, group=DATA.sizes, norm=norm, iteration=iteration
+                scores, case.labels(DATA.labels), group=DATA.sizes, norm=norm, iteration=iteration
             )
             got = ready.gradients(scores, norm=norm, iteration=iteration)
             assert np.array_equal(got, expected)
@@ -27,7 +27,7 @@ def test_prepared_is_the_same_as_one_call(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_out_is_written_into(case: Case) -> None:
-    ready = case.objective().prepare(DATA.labels, group=DATA.sizes)
+    ready = case.objective().prepare(case.labels(DATA.labels), group=DATA.sizes)
     out = np.full(len(DATA.labels), 7.0), np.full(len(DATA.labels), 8.0)
     lam, hess = ready.gradients(DATA.scores, out=out)
     assert lam is out[0]
@@ -37,23 +37,25 @@ def test_out_is_written_into(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_arguments_stay_as_they_were(case: Case) -> None:
-    scores, labels = DATA.scores.copy(), DATA.labels.copy()
+    scores, labels = DATA.scores.copy(), case.labels(DATA.labels).copy()
     case.objective().gradients(scores, labels, group=DATA.sizes)
     assert np.array_equal(scores, DATA.scores)
-    assert np.array_equal(labels, DATA.labels)
+    assert np.array_equal(labels, case.labels(DATA.labels))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_numbers_of_any_type_are_taken(case: Case) -> None:
     scores = np.round(DATA.scores * 8.0) / 8.0
-    expected = case.objective().gradients(scores, DATA.labels, group=DATA.sizes)
+    expected = case.objective().gradients(scores, case.labels(DATA.labels), group=DATA.sizes)
     got = case.objective().gradients(
-        scores.astype(np.float32), DATA.labels.astype(np.int8), group=list(DATA.sizes)
+        scores.astype(np.float32), case.labels(DATA.labels.astype(np.int8)), group=list(DATA.sizes)
     )
     assert np.array_equal(got, expected)
     every_second = np.repeat(scores, 2)[::2]
     assert not every_second.flags.c_contiguous
-    got = case.objective().gradients(every_second, list(DATA.labels), group=np.array(DATA.sizes))
+    got = case.objective().gradients(
+        every_second, list(case.labels(DATA.labels)), group=np.array(DATA.sizes)
+    )
     assert np.array_equal(got, expected)
     assert got[0].dtype == got[1].dtype == np.float64
 
@@ -62,13 +64,15 @@ def test_numbers_of_any_type_are_taken(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_pickle_and_print_round_trip(case: Case, how: dict[str, float]) -> None:
     objective = case.objective(**how)
-    expected = objective.gradients(DATA.scores, DATA.labels, group=DATA.sizes, iteration=1)
+    expected = objective.gradients(
+        DATA.scores, case.labels(DATA.labels), group=DATA.sizes, iteration=1
+    )
     copies = [pickle.loads(pickle.dumps(objective)), eval(repr(objective), {"rf": rf})]
     for copy in copies:
         assert copy == objective
         assert hash(copy) == hash(objective)
         assert repr(copy) == repr(objective)
-        got = copy.gradients(DATA.scores, DATA.labels, group=DATA.sizes, iteration=1)
+        got = copy.gradients(DATA.scores, case.labels(DATA.labels), group=DATA.sizes, iteration=1)
         assert np.array_equal(got, expected)
     assert objective != case.objective(sigma=3.0)
     assert objective != "an objective"

@@ -22,10 +22,11 @@ SILENT = {
 LOUD = ([0.4, 0.1, 0.9, 0.2, 0.7, 0.5], [0, 2, 0, 1, 0, 3])
 
 
-def assert_silent(case: Case, scores: list[float], labels: list[float], **how: str) -> None:
+def assert_silent(case: Case, scores: list[float], grades: list[float], **how: str) -> None:
     """By itself, and between two queries whose forces are not zero."""
     n = len(scores)
-    all_scores, all_labels = LOUD[0] + scores + LOUD[0], LOUD[1] + labels + LOUD[1]
+    labels, all_scores = case.labels(grades), LOUD[0] + scores + LOUD[0]
+    all_labels = case.labels(LOUD[1] + grades + LOUD[1])
     middle = slice(6, 6 + n)
     for norm in NORMS:
         objective = case.objective(**how)

@@ -22,7 +22,7 @@ def test_lambdas_sum_to_zero_and_hessians_are_not_negative(case: Case) -> None:
         data = make_data([2, 17, 60, 300], spread=spread, seed=21)
         for norm in NORMS:
             lam, hess = case.objective().gradients(
-                data.scores, data.labels, group=data.sizes, norm=norm
+                data.scores, case.labels(data.labels), group=data.sizes, norm=norm
             )
             assert (hess >= 0).all()
             for (forces,) in each_query(data, lam):
@@ -45,7 +45,7 @@ EXTREMES = {
 @pytest.mark.parametrize("scores", EXTREMES.values(), ids=EXTREMES)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_finite_scores_give_finite_forces(case: Case, scores: list[float]) -> None:
-    labels = [0, 2, 1, 0, 4, 1]
+    labels = case.labels([0, 2, 1, 0, 4, 1])
     for cost in ("logistic", "sigmoid"):
         for norm in NORMS:
             lam, hess = case.objective(cost=cost).gradients(scores, labels, norm=norm)
@@ -61,8 +61,8 @@ def test_a_constant_added_to_all_scores_changes_nothing(case: Case, constant: fl
     """Exactly nothing: scores in 1/64 and these constants add without rounding."""
     scores = np.round(MIXED.scores * 64.0) / 64.0
     how = {"group": MIXED.sizes, "norm": "lightgbm"}
-    expected = case.objective().gradients(scores, MIXED.labels, **how)
-    got = case.objective().gradients(scores + constant, MIXED.labels, **how)
+    expected = case.objective().gradients(scores, case.labels(MIXED.labels), **how)
+    got = case.objective().gradients(scores + constant, case.labels(MIXED.labels), **how)
     assert np.array_equal(got, expected)
 
 
@@ -73,8 +73,8 @@ def test_order_of_rows_within_a_query_does_not_matter(case: Case) -> None:
     assert all(len(set(scores)) == len(scores) for (scores,) in each_query(MIXED, MIXED.scores))
     for norm in NORMS:
         how = {"group": MIXED.sizes, "norm": norm}
-        expected = case.objective().gradients(MIXED.scores, MIXED.labels, **how)
-        got = case.objective().gradients(MIXED.scores[row], MIXED.labels[row], **how)
+        expected = case.objective().gradients(MIXED.scores, case.labels(MIXED.labels), **how)
+        got = case.objective().gradients(MIXED.scores[row], case.labels(MIXED.labels[row]), **how)
         for some, others in zip(got, expected, strict=True):
             for part, other in each_query(MIXED, some, others[row]):
                 assert_close(part, other, f"norm {norm}", SUMMATION)
@@ -92,8 +92,10 @@ def test_order_of_queries_does_not_matter(case: Case) -> None:
     row = np.concatenate([np.arange(queries[q].start, queries[q].stop) for q in (4, 0, 6, 2, 5, 1)])
     row = np.concatenate([row, np.arange(queries[3].start, queries[3].stop)])
     qid, objective = query_ids(MIXED), case.objective(seed=3)
-    expected = objective.gradients(MIXED.scores, MIXED.labels, qid=qid, iteration=2)
-    got = objective.gradients(MIXED.scores[row], MIXED.labels[row], qid=qid[row], iteration=2)
+    expected = objective.gradients(MIXED.scores, case.labels(MIXED.labels), qid=qid, iteration=2)
+    got = objective.gradients(
+        MIXED.scores[row], case.labels(MIXED.labels[row]), qid=qid[row], iteration=2
+    )
     assert np.array_equal(got, np.array(expected)[:, row])
 
 
@@ -101,8 +103,10 @@ def test_order_of_queries_does_not_matter(case: Case) -> None:
 def test_group_and_qid_agree(case: Case) -> None:
     """Ids 0, 1, 2, ... are the keys that queries without ids have."""
     qid = np.repeat(np.arange(len(MIXED.sizes)), MIXED.sizes)
-    by_group = case.objective().gradients(MIXED.scores, MIXED.labels, group=MIXED.sizes)
-    by_qid = case.objective().gradients(MIXED.scores, MIXED.labels, qid=qid)
+    by_group = case.objective().gradients(
+        MIXED.scores, case.labels(MIXED.labels), group=MIXED.sizes
+    )
+    by_qid = case.objective().gradients(MIXED.scores, case.labels(MIXED.labels), qid=qid)
     assert np.array_equal(by_qid, by_group)
 
 
@@ -115,13 +119,17 @@ def test_interleaved_queries_come_back_in_the_callers_order(case: Case, ids: str
     for q in set(qid):
         row[qid[row] == q] = np.sort(row[qid[row] == q])
     assert (np.diff(row) < 0).sum() > 20
-    expected = case.objective().gradients(MIXED.scores, MIXED.labels, qid=qid, norm="lightgbm")
+    expected = case.objective().gradients(
+        MIXED.scores, case.labels(MIXED.labels), qid=qid, norm="lightgbm"
+    )
     got = case.objective().gradients(
-        MIXED.scores[row], MIXED.labels[row], qid=qid[row], norm="lightgbm"
+        MIXED.scores[row], case.labels(MIXED.labels[row]), qid=qid[row], norm="lightgbm"
     )
     assert np.array_equal(got, np.array(expected)[:, row])
-    counts = case.objective().effective_pairs(MIXED.scores, MIXED.labels, qid=qid)
-    shuffled = case.objective().effective_pairs(MIXED.scores[row], MIXED.labels[row], qid=qid[row])
+    counts = case.objective().effective_pairs(MIXED.scores, case.labels(MIXED.labels), qid=qid)
+    shuffled = case.objective().effective_pairs(
+        MIXED.scores[row], case.labels(MIXED.labels[row]), qid=qid[row]
+    )
     first_seen = list(dict.fromkeys(qid[row]))
     by_id = dict(zip(dict.fromkeys(qid), counts, strict=True))
     assert shuffled.tolist() == [by_id[q] for q in first_seen]
@@ -130,11 +138,13 @@ def test_interleaved_queries_come_back_in_the_callers_order(case: Case, ids: str
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_pairs_of_interleaved_queries_name_the_callers_rows(case: Case) -> None:
     qid = np.arange(len(MIXED.scores)) % 3
-    ready = case.objective().prepare(MIXED.labels, qid=qid)
+    ready = case.objective().prepare(case.labels(MIXED.labels), qid=qid)
     for query in range(3):
         rows = np.flatnonzero(qid == query)
         hi, lo, weight = ready.pairs(MIXED.scores, query=query)
-        alone = case.objective().prepare(MIXED.labels[rows], qid=np.full(len(rows), query))
+        alone = case.objective().prepare(
+            case.labels(MIXED.labels[rows]), qid=np.full(len(rows), query)
+        )
         if "(err)" not in case.name or "max_label" in case.values:
             expected = alone.pairs(MIXED.scores[rows])
             assert np.array_equal(hi, rows[expected.hi])
@@ -153,7 +163,7 @@ THREADED = make_data(
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_number_of_threads_changes_no_bit(case: Case) -> None:
     assert len(THREADED.sizes) > 60
-    ready = case.objective(seed=1).prepare(THREADED.labels, group=THREADED.sizes)
+    ready = case.objective(seed=1).prepare(case.labels(THREADED.labels), group=THREADED.sizes)
     for scores in (THREADED.scores, THREADED.scores * 5.0):
         for norm in NORMS:
             one = ready.gradients(scores, norm=norm, iteration=1, threads=1)
@@ -174,7 +184,7 @@ def test_a_query_has_the_same_forces_alone(case: Case, sizes: list[int]) -> None
     if "(err)" in case.name:
         case = Case(case.name, tuple((case.values | {"max_label": 4.0}).items()))
     data = make_data(sizes, spread=6.0, seed=26)
-    labels = data.labels.copy()
+    labels = case.labels(data.labels).copy()
     labels[100:11_900] = 0.0  # few pairs: the long query is only there to be long
     for spread in (1.0, 20.0):
         scores = data.scores * spread

@@ -78,7 +78,7 @@ def costs(draw: Any) -> dict[str, Any]:
 def assert_as_reference(
     case: Case, query: tuple[Floats, Floats], how: dict[str, Any], norm: str, iteration: int
 ) -> None:
-    scores, labels = query
+    scores, labels = query[0], case.labels(query[1])
     W = case.weights(scores, labels, iteration=iteration)
     got = case.objective(**how).gradients(scores, labels, norm=norm, iteration=iteration)
     assert np.isfinite(got).all()
@@ -110,7 +110,7 @@ def test_labels_beyond_31(case: Case, query: tuple[Floats, Floats], is_normed: b
 def test_pairs_are_those_of_the_reference(
     case: Case, query: tuple[Floats, Floats], iteration: int
 ) -> None:
-    scores, labels = query
+    scores, labels = query[0], case.labels(query[1])
     W = case.weights(scores, labels, iteration=iteration)
     hi, lo, weight = case.objective().pairs(scores, labels, iteration=iteration)
     got = np.zeros_like(W)
@@ -126,7 +126,7 @@ def test_queries_do_not_touch_each_other(
 ) -> None:
     """Each query's forces are those it has when the others' scores are all different."""
     scores = np.concatenate([part[0] for part in parts])
-    labels = np.concatenate([part[1] for part in parts])
+    labels = case.labels(np.concatenate([part[1] for part in parts]))
     sizes = [len(part[0]) for part in parts]
     ready = case.objective().prepare(labels, group=sizes)
     together = ready.gradients(scores, threads=threads)
@@ -146,7 +146,7 @@ def test_queries_do_not_touch_each_other(
 def test_forces_balance(
     case: Case, query: tuple[Floats, Floats], norm: str, how: dict[str, Any]
 ) -> None:
-    lam, hess = case.objective(**how).gradients(*query, norm=norm)
+    lam, hess = case.objective(**how).gradients(query[0], case.labels(query[1]), norm=norm)
     assert np.isfinite(lam).all()
     assert abs(lam.sum()) <= 1e-6 * np.abs(lam).sum()
     assert (hess >= 0.0).all()
@@ -160,6 +160,6 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_
 def test_no_finite_score_gives_nan(
     case: Case, rows: list[tuple[float, int]], how: dict[str, Any]
 ) -> None:
-    scores, labels = [score for score, _ in rows], [label for _, label in rows]
+    scores, labels = [score for score, _ in rows], case.labels([label for _, label in rows])
     for norm in ref.NORMS:
         assert np.isfinite(case.objective(**how).gradients(scores, labels, norm=norm)).all()

@@ -27,12 +27,22 @@ def discount(rank: Floats) -> Floats:
 
 
 def forces(
-    name: str, scores: ArrayLike, labels: ArrayLike, *, norm: str = "none", **options: Any
+    name: str,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    norm: str = "none",
+    keep: NDArray[np.bool_] | None = None,
+    **options: Any,
 ) -> tuple[Floats, Floats]:
-    """(lambda, hess) with the logistic cost and sigma 1, norm "none" or "lightgbm"."""
+    """(lambda, hess) with the logistic cost and sigma 1, norm "none" or "lightgbm".
+
+    `keep[hi, lo]` says which pairs count, where not all do.
+    """
     s = np.asarray(scores, dtype=np.float64)
     lam, hess, total = np.zeros(len(s)), np.zeros(len(s)), 0.0
     for rows, W in weight_rows(name, s, labels, **options):
+        W = W if keep is None else W * keep[rows]
         x = s[rows, None] - s[None, :]
         if norm == "lightgbm" and s.max() > s.min():
             W = W / (0.01 + np.abs(x))

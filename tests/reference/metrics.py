@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from .ranking import Gain, binary, cutoff, discount, gain_of, ideal_dcg
 
-METRICS = ("dcg", "ndcg", "bndcg", "map", "mrr", "err", "rbp", "p", "recall", "arp", "arpb")
+GAINED = ("dcg", "ndcg", "bndcg", "cndcg")
+METRICS = (*GAINED, "map", "mrr", "err", "rbp", "p", "recall", "arp", "arpb")
 # Metrics that see b only, so that swapping two relevant documents changes nothing.
 BINARY_METRICS = ("bndcg", "map", "mrr", "rbp", "p", "recall", "arp", "arpb")
 
@@ -41,6 +42,8 @@ def metric(
         return ndcg(labels, k, gain)
     if name == "bndcg":
         return ndcg(labels, k, "binary")
+    if name == "cndcg":
+        return ndcg(labels, k, click_gain)
     if name == "err":
         return expected_reciprocal_rank(labels, k, max_label)
     if name == "arp":
@@ -79,6 +82,11 @@ def ndcg(labels: list[float], k: float | None, gain: Gain) -> float:
     """DCG@k over its ideal value; 0 if that is 0."""
     ideal = ideal_dcg(labels, k, gain)
     return dcg(labels, k, gain) / ideal if ideal > 0 else 0.0
+
+
+def click_gain(c: float) -> float:
+    """Of a share of clicks from 0 to 1 (Svore et al. 2011, eq. 9)."""
+    return float(2.0 ** (4.0 * c)) - 1.0
 
 
 def hits(labels: list[float], k: float | None) -> float:

@@ -161,6 +161,83 @@ def test_columns_keep_their_meaning(tmp_path, capsys):
         np.testing.assert_array_equal(back.sources["clicks"], clicks)
 
 
+def sourced_data(**more) -> RankingData:
+    clicks = np.where(np.arange(ROWS) % 3, np.nan, np.arange(ROWS) / 7)
+    return hard_data("words", sources={"clicks": clicks, "é": np.arange(ROWS) / 3}, **more)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
+def test_sources_go_with_text_in_a_file_beside_it(tmp_path, packing):
+    data = sourced_data()
+    write(data, tmp_path / "a.parquet")
+    names = ["a.parquet", f"b.txt{packing}", f"c.txt{packing}", "d.parquet"]
+    for source, target in itertools.pairwise(names):
+        assert convert(tmp_path / source, tmp_path / target) == ROWS
+        back = read(tmp_path / target)
+        assert_same(back, data)
+        assert back.label_names == ["label", "clicks", "é"]
+        for name, values in data.sources.items():
+            np.testing.assert_array_equal(back.sources[name], values)
+    beside = {f"{letter}.txt.labels{packing}" for letter in "bc"}
+    assert {path.name for path in tmp_path.iterdir()} == {*names, *beside}
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_name_of_the_label_is_kept_or_said(tmp_path, capsys):
+    write(sourced_data(label_name="grade"), tmp_path / "a.parquet")
+    convert(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    convert(tmp_path / "b.parquet", tmp_path / "c.csv")
+    assert "is called" not in capsys.readouterr().err
+    assert read(tmp_path / "b.parquet").label_name == "grade"
+    back = read(tmp_path / "c.csv", labels="grade,clicks")
+    assert back.label_names == ["grade", "clicks"]
+    convert(tmp_path / "c.csv", tmp_path / "joined.parquet")  # of many small blocks
+    assert read(tmp_path / "joined.parquet").label_name == "grade"
+    capsys.readouterr()
+    convert(tmp_path / "a.parquet", tmp_path / "d.txt")
+    assert "d.txt: the label 'grade' is called 'label'; sources are" in capsys.readouterr().err
+    write(sourced_data(label_name="stars"), tmp_path / "e.parquet")
+    convert(tmp_path / "e.parquet", tmp_path / "f.csv")
+    assert "f.csv: the label 'stars' is called 'label'; sources are" in capsys.readouterr().err
+    assert_same(read(tmp_path / "f.csv", sources=["clicks", "é"]), sourced_data())
+
+
+def test_a_source_called_label_is_not_mistaken_for_it(tmp_path, capsys):
+    data = RankingData([[1.0]], [5], qid=[1], label_name="stars", sources={"label": [7]})
+    write(data, tmp_path / "a.parquet")
+    convert(tmp_path / "a.parquet", tmp_path / "b.csv")
+    assert "read with labels=['stars', 'label']\n" in capsys.readouterr().err
+    back = read(tmp_path / "b.csv", labels=["stars", "label"])
+    assert (back.labels.tolist(), back.sources["label"].tolist()) == ([5], [7])
+    with pytest.raises(ValueError, match="source 'label' has the name of the label in LETOR text"):
+        convert(tmp_path / "a.parquet", tmp_path / "c.txt")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.parquet", "b.csv"}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("target", ["t.txt", "t.txt.gz"])
+def test_an_interrupt_leaves_no_labels_either(tmp_path, monkeypatch, target):
+    write(sourced_data(), tmp_path / "s.parquet")
+
+    def stop(self, share):
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Bar, "seen", stop)
+    with pytest.raises(KeyboardInterrupt):
+        convert(tmp_path / "s.parquet", tmp_path / target)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
+
+
+def test_old_labels_beside_a_target_without_sources_are_named(tmp_path):
+    (tmp_path / "s.txt").write_text("1 qid:1 1:2\n")
+    (tmp_path / "t.txt.labels").write_text("clicks\n0.5\n")
+    with pytest.raises(ValueError, match=r"t\.txt\.labels would be read with .*t\.txt, which has"):
+        convert(tmp_path / "s.txt", tmp_path / "t.txt")
+    assert {path.name for path in tmp_path.iterdir()} == {"s.txt", "t.txt.labels"}
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_categories_that_come_late_are_kept(tmp_path):
     words = [f"w{row // 800}" if row % 9 else None for row in range(ROWS)]
@@ -187,13 +264,15 @@ def test_what_has_no_place_is_said_once(tmp_path, capsys):
     data.sources["clicks"] = np.ones(ROWS)
     write(data, tmp_path / "a.parquet")
     convert(tmp_path / "a.parquet", tmp_path / "b.txt")
-    place = "has no place for feature names, weights, sources, the marks and names of categories"
-    assert capsys.readouterr().err == f"{tmp_path / 'b.txt'}: LETOR text {place}: left out\n"
+    place = "has no place for feature names, weights, the marks and names of categories: left out"
+    beside = "sources are beside it, in b.txt.labels"
+    assert capsys.readouterr().err == f"{tmp_path / 'b.txt'}: LETOR text {place}; {beside}\n"
     convert(tmp_path / "a.parquet", tmp_path / "b.csv")
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "CSV has no place for the marks and names of categories: left out; " in error
     assert "sources are plain columns: read with sources=['clicks']" in error
+    (tmp_path / "b.txt.labels").unlink()
     convert(tmp_path / "b.txt", tmp_path / "c.csv")
     assert capsys.readouterr().err == ""
 
@@ -305,6 +384,8 @@ def test_a_row_is_counted_from_the_start_of_the_file(tmp_path, column, value, se
         ({".query": "1\n1\n"}, "s.txt: group sizes add up to 2, but there are 3 rows"),
         ({".query": "3\n", ".weight": "1\n"}, "s.txt.weight has 1 lines, .*s.txt has 3 rows"),
         ({".query": "x\n"}, "s.txt.query, line 1: 'x': expected one number"),
+        ({".query": "3\n", ".labels": "c\n1\n"}, "s.txt.labels has 1 rows below its names, s.txt"),
+        ({".query": "3\n", ".labels": "c\n1\nx\n3\n"}, "s.txt.labels, line 3, column 'c': 'x'"),
     ],
 )
 def test_files_beside_that_do_not_fit_are_named(tmp_path, beside, sentence):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rankforce.data.frames import to_matrix, to_vector
+from rankforce.data.ranking_data import RankingData
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -272,6 +273,34 @@ def test_a_float64_vector_is_not_copied():
 def test_a_wrong_vector_is_named(values, sentence):
     with pytest.raises(ValueError, match=sentence):
         to_vector(values, "labels")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pd.Series(values, dtype="Float64", index=[7, 7, 9]),
+        lambda values: pl.Series(values),
+        lambda values: pa.chunked_array([values[:1], values[1:]]),
+        lambda values: np.ma.masked_invalid(np.array(values, dtype=float)),
+    ],
+    ids=["pandas", "polars", "arrow", "masked"],
+)
+def test_sources_of_any_library_go_by_place_and_keep_what_is_missing(make):
+    frame = pd.DataFrame({"colour": pd.Categorical(["red", "blue", "red"]), "f": [1.0, 2.0, 3.0]})
+    data = RankingData(
+        frame, [0, 1, 2], qid=["b", "a", "b"], sources={"clicks": make([0.5, None, 0.0])}
+    )
+    assert data.sources["clicks"].dtype == np.float64
+    np.testing.assert_array_equal(data.column("clicks"), [0.5, NAN, 0])
+    taken = data.with_preferences([[2, 0]]).take_queries([0])
+    np.testing.assert_array_equal(taken.column("clicks"), [0.5, 0])
+    assert (taken.categorical, taken.categories) == ([0], {0: ["blue", "red"]})
+    assert taken.features[:, 0].tolist() == [1, 1]
+
+
+def test_a_source_of_words_is_named():
+    with pytest.raises(ValueError, match="source 'clicks' holds text, as 'many' in row 0: expect"):
+        RankingData([[1.0]], [0], qid=[1], sources={"clicks": ["many"]})
 
 
 def test_no_library_is_loaded_for_an_array():

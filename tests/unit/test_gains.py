@@ -38,6 +38,44 @@ def test_names_of_gains(names: list[str], expected: float) -> None:
         assert weight(name, [1, 0]) == approx(1.0)
 
 
+@pytest.mark.parametrize("name", ["2^(4c)-1", "2^4c-1", "2 ^ (4c) - 1", "clicks", "Clicks"])
+def test_gain_of_clicks(name: str) -> None:
+    """Svore et al. 2011, eq. 9."""
+    assert weight(name, [1.0, 0.5]) == approx(2**4 - 2**2)
+    assert weight(name, [0.25, 0.0]) == approx(2**1 - 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [(1.01, r"row 1: label 1.01 is no share of clicks"), (-0.1, r"row 1: label -0.1 is negative")],
+)
+def test_shares_of_clicks_lie_from_0_to_1(share: float, message: str) -> None:
+    for objective in (
+        rf.objective("lambdarank(cndcg)"),
+        rf.objective("lambdarank-ndcg", gain="clicks"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            objective.gradients([1, 2, 3], [0.5, share, 0.0])
+
+
+def test_cndcg_is_ndcg_with_the_gain_of_clicks() -> None:
+    rng = np.random.default_rng(2)
+    scores, labels = rng.normal(size=40), rng.uniform(size=40).round(1)
+    expected = rf.objective("lambdarank(ndcg)", k=7, gain="clicks").gradients(scores, labels)
+    got = rf.objective("lambdarank(cndcg)", k=7).gradients(scores, labels)
+    assert np.array_equal(got, expected)
+    by_hand = rf.objective("lambdarank(ndcg)", k=7).gradients(scores, 4.0 * labels)
+    assert got[0] == approx(by_hand[0], rel=1e-6)
+
+
+def test_table_of_texts() -> None:
+    """JSON and TOML know no other keys."""
+    expected = rf.objective("lambdarank-ndcg", gain={0: 0, 1.5: 3})
+    assert rf.objective("lambdarank-ndcg", gain={"0": 0, "1.5": 3}) == expected
+    with pytest.raises(ValueError, match="gain: 'one' is no label, which is a number"):
+        rf.objective("lambdarank-ndcg", gain={"one": 1})
+
+
 @pytest.mark.parametrize(
     "gain",
     [
@@ -92,8 +130,11 @@ def test_labels_beyond_31(top: int, gain: str) -> None:
     assert weights.max() == approx((G(top) - G(0)) * (1 - 1 / log2(4)) / ideal, rel=1e-12)
 
 
+OF_GRADES = [entry for entry in rf.objectives() if not entry.of_clicks]
+
+
 @pytest.mark.parametrize("top", [31, 200])
-@pytest.mark.parametrize("entry", rf.objectives(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", OF_GRADES, ids=lambda entry: entry.name)
 def test_every_objective_takes_labels_beyond_31(entry: Any, top: int) -> None:
     rng = np.random.default_rng(1)
     scores, labels = rng.normal(size=30), rng.choice([0.0, 1.0, top - 1.0, top], 30)

@@ -136,6 +136,46 @@ def test_clicks_know_the_grade_and_more():
     assert abs(np.corrcoef(clicks[shown], labels[shown])[0, 1]) < 0.5
 
 
+@pytest.mark.parametrize("name", ["mslr", "istella-s", "yahoo"])
+def test_a_document_without_click_was_mostly_never_seen(name):
+    clicks = make_data(name).sources["clicks"]
+    is_unseen, is_zero = np.isnan(clicks), clicks == 0
+    assert is_zero.any()
+    assert is_unseen.sum() > 0.85 * (is_unseen | is_zero).sum()
+    assert (clicks > 0).mean() > 0.2
+
+
+def share_in_order(scores, clicks, qid, labels) -> float:
+    """Of the pairs of one query and one grade with different clicks, how many are in order."""
+    right = pairs = 0
+    for query in np.unique(qid):
+        here = np.flatnonzero((qid == query) & (clicks > 0))
+        above = clicks[here][:, None] > clicks[here]
+        above &= labels[here][:, None] == labels[here]
+        pairs += above.sum()
+        right += (above & (scores[here][:, None] > scores[here])).sum()
+    return float(right / pairs)
+
+
+@pytest.mark.parametrize("name", ["mslr", "istella-s", "yahoo"])
+def test_features_tell_which_of_two_equal_grades_is_clicked_more(name):
+    """More often than the grades do, which say nothing on such a pair but what features leak."""
+    lightgbm = pytest.importorskip("lightgbm")
+    train, valid = make_data(name, queries=300), make_data(name, queries=100, seed=1)
+    options = {"num_leaves": 15, "verbose": -1, "num_threads": 1, "min_data_in_leaf": 50}
+
+    def predict(target):
+        known = ~np.isnan(target)
+        rows = lightgbm.Dataset(train.features[known], target[known])
+        return lightgbm.train(options, rows, num_boost_round=60).predict(valid.features)
+
+    judged = (valid.sources["clicks"], valid.qid, valid.labels)
+    of_clicks = share_in_order(predict(train.sources["clicks"]), *judged)
+    of_grades = share_in_order(predict(train.labels), *judged)
+    assert of_clicks > 0.65
+    assert of_clicks > of_grades + 0.1
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import rankforce as rf
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -19,6 +21,8 @@ def blocks() -> list[tuple[str, str]]:
 
 def test_examples_run_and_print_what_is_shown() -> None:
     names: dict[str, object] = {"sizes": [3, 2]}
+    names |= {"old_scores": [1, 2, 3, 4, 5], "new_scores": [5, 4, 3, 2, 1]}
+    names["valid"] = rf.make_data("mslr", queries=30, seed=2)
     found = blocks()
     first = next(i for i, (language, _) in enumerate(found) if language == "python")
     printed = io.StringIO()
@@ -32,5 +36,6 @@ def test_examples_run_and_print_what_is_shown() -> None:
         assert float(other) == pytest.approx(float(word), abs=0.03) if is_number else word == other
     for language, text in found[first + 1 :]:
         if language == "python":
-            exec(text, names)
+            with contextlib.redirect_stdout(printed):
+                exec(text, names)
     assert len(names["lam"]) == 5  # type: ignore[arg-type]

@@ -32,6 +32,7 @@ def metric(
     over: str | None = None,
     score_type: str | None = None,
     preset: str | None = None,
+    source: str | None = None,
     name: str | None = None,
     higher_is_better: bool | None = None,
 ) -> Metric:
@@ -47,11 +48,13 @@ def metric(
     over all orders of the tied documents) or, for MAP, "last" (each stands at the last rank of its
     tie). `over` is what P ("size": min(k, n), or "k") and MAP ("reachable": min(k, relevant), or
     "relevant") are divided by. `score_type="float32"` compares scores in single precision.
-    `preset` takes all of these from "lightgbm", "xgboost", "sklearn" or "trec_eval". All but gains
-    of one's own can be written into the name: "P@5(rel=2, over=k)", "NDCG@10(trec_eval)".
+    `preset` takes all of these from "lightgbm", "xgboost", "sklearn" or "trec_eval". `source` names
+    the labels to read where there are several; one that is missing there (NaN) counts 0. All but
+    gains of one's own can be written into the name: "P@5(rel=2, over=k)", "NDCG@10(trec_eval)",
+    "CNDCG@3(source=click)".
 
     In place of a name, a function `f(scores, labels)` of one query's arrays, with the `name` to
-    print and whether `higher_is_better`.
+    print, whether `higher_is_better`, and its `source`.
 
     >>> metric("ndcg", k=10)
     rf.metric('NDCG@10')
@@ -60,6 +63,9 @@ def metric(
     >>> top = metric(lambda scores, labels: labels[scores.argmax()], name="top label")
     >>> top([1.0, 2.0], [0, 3]).tolist()
     [3.0]
+    >>> clicked = metric("cndcg@3", source="click")
+    >>> clicked, clicked([1.0, 2.0], {"grade": [2, 0], "click": [0.0, 0.5]}).tolist()
+    (rf.metric('CNDCG@3(source=click)'), [1.0])
     """
     options = {
         "preset": preset,
@@ -72,6 +78,7 @@ def metric(
         "ties": ties,
         "over": over,
         "score_type": score_type,
+        "source": source,
     }
     given = {key: value for key, value in options.items() if value is not None}
     if isinstance(what, Metric):
@@ -104,9 +111,10 @@ def _named(what: str, given: dict[str, Any]) -> Metric:
             raise ValueError(f"{what!r} says {key}={value}, but {key}={given[key]!r} was given")
     kept = given | named
     preset = kept.pop("preset", None)
+    source = _check_source(kept.pop("source", None))
     for key in kept:
         if key not in entry.parameters:
-            has = ", ".join(entry.parameters)
+            has = ", ".join([*entry.parameters, "source"])
             raise ValueError(f"metric {entry.name!r} has no parameter {key!r}: it has {has}")
     kept = _check_values(kept, entry)
     usual = _usual(entry)
@@ -119,12 +127,15 @@ def _named(what: str, given: dict[str, Any]) -> Metric:
     # In the order of the entry, so that a metric has one name.
     ordered = {key: kept[key] for key in entry.parameters if key in kept}
     told = {key: value for key, value in ordered.items() if value != usual.get(key)}
+    if source is not None:
+        told["source"] = source
     title = _title(entry, told, preset)
     return Metric(
         title,
         definition,
         k=kept.get("k"),
         no_relevant=no_relevant,
+        source=source,
         higher_is_better=entry.higher_is_better,
         recipe=(metric, title, {key: value for key, value in told.items() if not _in_name(value)}),
         about={"formula": entry.formula, "source": entry.source},
@@ -183,18 +194,26 @@ def _own(
     function: OwnMetric, name: str | None, higher_is_better: bool, given: dict[str, Any]
 ) -> Metric:
     for key in given:
-        if key != "no_relevant":
+        if key not in ("no_relevant", "source"):
             raise ValueError(f"a function of one's own has no parameter {key!r}: put it inside")
-    title = getattr(function, "__name__", "own metric") if name is None else name
+    checks: dict[str, Callable[[Any], Any]] = {
+        "no_relevant": _check_no_relevant,
+        "source": _check_source,
+    }
+    kept = {key: checks[key](value) for key, value in given.items()}
+    title = name
+    if name is None:
+        title = getattr(function, "__name__", "own metric")
+        title += f"(source={kept['source']})" if "source" in kept else ""
     if not isinstance(title, str) or not title:
         raise ValueError(f"the name of a metric is {name!r}: it must be a text")
-    kept = {key: _check_no_relevant(value) for key, value in given.items()}
     recipe = {"name": title, "higher_is_better": higher_is_better} | kept
     return Metric(
         title,
         Definition("own", function=function),
         k=None,
         no_relevant=kept.get("no_relevant"),
+        source=kept.get("source"),
         higher_is_better=higher_is_better,
         recipe=(metric, function, recipe),
         about={"formula": "the user's function", "source": "the user"},
@@ -214,6 +233,17 @@ def _check_values(kept: dict[str, Any], entry: Entry) -> dict[str, Any]:
         "score_type": lambda value: check_choice("score_type", value, _SCORE_TYPES),
     }
     return {key: checks[key](value) for key, value in kept.items()}
+
+
+def _check_source(value: Any) -> str | None:
+    """A name that can stand in the name of a metric, and be read from there again."""
+    if value is None:
+        return None
+    is_name = isinstance(value, str) and value and value == value.strip()
+    if not is_name or any(mark in value for mark in "(),="):
+        rule = "it must be the name of labels, without any of ( ) , = and without space around it"
+        raise ValueError(f"source is {value!r}: {rule}")
+    return str(value)
 
 
 def _check_persistence(value: Any) -> float:

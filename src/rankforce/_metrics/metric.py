@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Metric:
     """What a ranking of a query's documents is worth.
 
-    Made by :func:`rankforce.metric`. Two metrics are equal if they were made alike.
+    Made by :func:`rankforce.metric`. Two metrics are equal if they were made alike. `source` names
+    the labels that it reads, None where there are no others.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Metric:
         *,
         k: int | None,
         no_relevant: NoRelevant | None,
+        source: str | None,
         higher_is_better: bool,
         recipe: tuple[Callable[..., Metric], Any, dict[str, Any]],
         about: dict[str, str],
@@ -36,9 +38,23 @@ class Metric:
         self.definition = definition
         self.k = k
         self.no_relevant = no_relevant
+        self.source = source
         self.higher_is_better = higher_is_better
         self.about = about
         self._recipe = recipe
+
+    @property
+    def key(self) -> str:
+        """The name as LightGBM writes it in histories; a source keeps its case.
+
+        >>> from rankforce._metrics.make import metric
+        >>> metric("CNDCG@3", source="Click").key
+        'cndcg@3(source=Click)'
+        """
+        if self.source is None:
+            return self.name.lower()
+        before, said, after = self.name.rpartition(f"source={self.source}")
+        return before.lower() + said + after.lower()
 
     @property
     def conventions(self) -> str:
@@ -48,7 +64,10 @@ class Metric:
         >>> metric("ndcg@10").conventions
         'gain 2^y-1, query without relevant document counts 1, ties by row'
         """
-        parts = [_worth(self.definition), _without_relevant(self.no_relevant)]
+        parts = [_worth(self.definition)]
+        if self.source is not None:
+            parts += [f"labels {self.source}", "missing labels count 0"]
+        parts.append(_without_relevant(self.no_relevant))
         if self.definition.kind != "own":
             parts += [_over(self.definition), _TIES[self.definition.ties]]
         if self.definition.single:
@@ -58,12 +77,13 @@ class Metric:
         return ", ".join(part for part in parts if part)
 
     def prepare(
-        self, labels: ArrayLike, *, group: ArrayLike | None = None, qid: ArrayLike | None = None
+        self, labels: Any, *, group: ArrayLike | None = None, qid: ArrayLike | None = None
     ) -> PreparedMetric:
         """Do once per data set what labels alone decide.
 
-        `group` has the sizes of the queries, `qid` one query id per row (any order); neither
-        means that all rows are one query.
+        `labels` are one per row, a dictionary of such by the name of their source, or a
+        `RankingData`. `group` has the sizes of the queries, `qid` one query id per row (any order);
+        neither means that all rows are one query, or those of the `RankingData`.
 
         >>> from rankforce._metrics.make import metric
         >>> ready = metric("p@1").prepare([1, 0, 0, 1], group=[2, 2])
@@ -78,7 +98,7 @@ class Metric:
     def __call__(
         self,
         scores: ArrayLike,
-        labels: ArrayLike,
+        labels: Any,
         *,
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,

@@ -1,6 +1,7 @@
 """The grammar of metrics' names, with the spellings of other tools.
 
-A name says everything: "NDCG@10", "P@5(rel=2, over=k)", "RBP(0.8)", "MAP(trec_eval)".
+A name says everything: "NDCG@10", "P@5(rel=2, over=k)", "RBP(0.8)", "MAP(trec_eval)",
+"CNDCG@3(source=click)". Case does not matter but in the name of a source.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name.lower())
 
 
+def _squeeze(text: str) -> str:
+    return re.sub(r"\s", "", text.lower())
+
+
 def _names() -> dict[str, Entry]:
     return {_plain(name): entry for entry in ENTRIES for name in (entry.name, *entry.aliases)}
 
@@ -47,8 +52,10 @@ def parse_name(name: str) -> Parsed:
     'MRR'
     >>> parse_name("P(rel=2)@5").parameters
     {'rel': 2.0, 'k': 5}
+    >>> parse_name("cndcg@3(Source = Click)").parameters
+    {'source': 'Click', 'k': 3}
     """
-    rest = re.sub(r"\s", "", name.lower())
+    rest = name.strip()
     said: list[tuple[str, Any]] = []
     if rest.endswith("-"):  # XGBoost: a query without relevant document counts 0
         rest = rest[:-1]
@@ -58,6 +65,7 @@ def parse_name(name: str) -> Parsed:
         said += [_parameter(name, item) for item in found[2].split(",")]
     elif "(" in rest or ")" in rest:
         raise ValueError(f"{name!r}: parentheses open and close once, as in 'P@5(rel=2, over=k)'")
+    rest = _squeeze(rest)
     if found := _CUTOFF.fullmatch(rest):
         rest = found[1]
         said.append(("k", int(found[2])))
@@ -86,6 +94,10 @@ def split_names(names: str) -> list[str]:
 
 def _parameter(name: str, item: str) -> tuple[str, Any]:
     """One item in parentheses: key=value, a persistence by itself, or a preset."""
+    key, equals, value = item.partition("=")
+    if equals and _squeeze(key) == "source":
+        return "source", value.strip()  # as the data spells it
+    item = _squeeze(item)
     if not item:
         raise ValueError(f"{name!r}: a parameter is missing in the parentheses")
     key, equals, value = item.partition("=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,29 +45,31 @@ class Plan(NamedTuple):
         changed = np.full_like(self.ties_of, _TIES[ties])
         return self._replace(ties_of=changed, depth=self.depth if ties == "row" else _NO_END)
 
+    def only(self, metrics: Sequence[int]) -> Plan:
+        """Some of the metrics, by their numbers."""
+        chosen = np.array(metrics, np.int64)
+        return self._replace(
+            column_of=self.column_of[chosen],
+            kind_of=self.kind_of[chosen],
+            end_of=self.end_of[chosen],
+            ties_of=self.ties_of[chosen],
+            tables=self.tables[chosen],
+        )
 
-def make_plan(metrics: list[Metric], labels: Floats, index: QueryIndex, top: float) -> Plan:
-    """The kernel's view of `metrics`; documents stand in the order of places.
 
-    `top` is the largest label of the data, of which `labels` may be a part.
-    """
+class Source(NamedTuple):
+    """Labels that metrics read, without gaps."""
+
+    labels: Floats
+    top: float  # the largest of the data, of which `labels` may be a part
+
+
+def make_plan(
+    metrics: list[Metric], sources: Mapping[str | None, Source], index: QueryIndex
+) -> Plan:
+    """The kernel's view of `metrics`; documents stand in the order of places."""
     definitions = [metric.definition for metric in metrics]
-    distinct, number = _distinct(labels)
-    number = index.places(number)
-    keys: list[tuple[Any, ...]] = []
-    columns: list[Floats] = []
-    column_of = []
-    for metric in metrics:
-        key = _column_key(metric.definition)
-        if key not in keys:
-            keys.append(key)
-            try:
-                worth = document_values(metric.definition, distinct, top)
-            except GainError as error:
-                row = int(np.flatnonzero(labels == error.label)[0])
-                raise ValueError(f"{metric.name}, row {row}: {error}") from None
-            columns.append(worth[number])
-        column_of.append(keys.index(key))
+    columns, column_of = _columns(metrics, sources, index)
     ends = [_NO_END if d.end == math.inf else min(int(d.end), _NO_END) for d in definitions]
     is_by_row = all(d.ties == "row" for d in definitions)
     depth = max(ends, default=1) if is_by_row else _NO_END
@@ -76,14 +79,41 @@ def make_plan(metrics: list[Metric], labels: Floats, index: QueryIndex, top: flo
         if definition.position is not None:
             tables[row] = definition.position(ranks)
     return Plan(
-        np.stack(columns) if columns else np.empty((0, len(labels))),
-        np.array(column_of, np.int64),
+        columns,
+        column_of,
         np.array([_KINDS[d.kind] for d in definitions], np.int64),
         np.array(ends, np.int64),
         np.array([_TIES[d.ties] for d in definitions], np.int64),
         tables,
         depth,
     )
+
+
+def _columns(
+    metrics: list[Metric], sources: Mapping[str | None, Source], index: QueryIndex
+) -> tuple[Floats, NDArray[np.int64]]:
+    """What documents are worth, once for all metrics that agree on it, and the row of each."""
+    grades: dict[str | None, tuple[Floats, NDArray[np.int64]]] = {}
+    keys: list[tuple[Any, ...]] = []
+    columns: list[Floats] = []
+    for metric in metrics:
+        key = metric.source, *_column_key(metric.definition)
+        if key in keys:
+            continue
+        labels, top = sources[metric.source]
+        if metric.source not in grades:
+            distinct, number = _distinct(labels)
+            grades[metric.source] = distinct, index.places(number)
+        distinct, number = grades[metric.source]
+        try:
+            worth = document_values(metric.definition, distinct, top)
+        except GainError as error:
+            row = int(np.flatnonzero(labels == error.label)[0])
+            raise ValueError(f"{metric.name}, row {row}: {error}") from None
+        keys.append(key)
+        columns.append(worth[number])
+    column_of = [keys.index((m.source, *_column_key(m.definition))) for m in metrics]
+    return np.stack(columns), np.array(column_of, np.int64)
 
 
 def _distinct(labels: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce._metrics.columns import read_columns
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.prepare import Plan, divisors, is_relevant, make_plan
+from rankforce._metrics.prepare import Plan, Source, divisors, is_relevant, make_plan
 from rankforce._objectives.prepare import check_labels
+from rankforce._objectives.sources import LABEL, count_rows
 from rankforce._objectives.tables import Floats
+from rankforce.data.ranking_data import RankingData
 from rankforce.kernels import layout
 from rankforce.kernels import metrics as kernel
 from rankforce.kernels.compile import announce_compilation
@@ -35,25 +38,36 @@ class _Part(NamedTuple):
     plan: Plan
     single: bool  # whether scores are in single precision
 
+    def only(self, rows: set[int]) -> _Part:
+        """Those of the metrics that are among `rows` of the scoreboard."""
+        kept = [number for number, row in enumerate(self.rows) if row in rows]
+        if len(kept) == len(self.rows):
+            return self
+        return self._replace(rows=[self.rows[number] for number in kept], plan=self.plan.only(kept))
+
 
 class Scoreboard:
     """Many metrics over the same queries; `values` takes scores only.
 
-    `group` has the sizes of the queries, `qid` one query id per row, `index` queries that are
-    indexed already, with their `query_ids` for messages. `judged` are the documents that an ideal
-    ranking could have, if those are not the rows.
+    `labels` are one per row, a dictionary of such by the name of their source, or a `RankingData`,
+    which knows its queries. Else `group` has the sizes of the queries, `qid` one query id per row,
+    `index` queries that are indexed already, with their `query_ids` for messages. `judged` are the
+    documents that an ideal ranking could have, if those are not the rows.
 
     >>> board = Scoreboard(["ndcg@10", "mrr"], [0, 1, 0, 2], group=[2, 2])
     >>> board.names
     ['NDCG@10', 'MRR']
     >>> board.values([2.0, 1.0, 0.0, 1.0]).round(4).tolist()
     [[0.6309, 1.0], [0.5, 1.0]]
+    >>> labels = {"grade": [0, 1], "click": [1.0, float("nan")]}
+    >>> Scoreboard(["mrr(source=grade)", "mrr(source=click)"], labels).values([2.0, 1.0]).tolist()
+    [[0.5], [1.0]]
     """
 
     def __init__(
         self,
         metrics: Iterable[Metric | str] | Metric | str,
-        labels: ArrayLike,
+        labels: Any,
         *,
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,
@@ -63,8 +77,15 @@ class Scoreboard:
     ) -> None:
         announce_compilation()
         self.metrics = [make_metric(what) for what in _several(metrics)]
-        self._labels = check_labels(labels)
-        self.rows = len(self._labels)
+        if isinstance(labels, RankingData):
+            if not (group is None and qid is None and index is None):
+                raise ValueError("group= and qid= are for labels: the data knows its queries")
+            index, query_ids = labels.index, labels.query_ids
+        elif not isinstance(labels, Mapping):
+            labels = check_labels(labels)
+        self.rows = count_rows(labels)
+        self._columns = read_columns(labels, self.metrics, self.rows)
+        self._labels = {source: column.labels for source, column in self._columns.items()}
         self.index = _check_index(self.rows, group, qid, index)
         self.sizes = self.index.sizes
         self._qid = None if qid is None else np.asarray(qid)
@@ -78,6 +99,11 @@ class Scoreboard:
     def names(self) -> list[str]:
         """Names of the metrics, in the order of the rows of `values`."""
         return [metric.name for metric in self.metrics]
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many labels are missing and count 0, by the name of their source."""
+        return {column.name: column.missing for column in self._columns.values() if column.missing}
 
     def values(self, scores: ArrayLike, *, threads: int = 1) -> Floats:
         """One row per metric, one column per query; NaN is a query that does not count."""
@@ -101,7 +127,7 @@ class Scoreboard:
         found = self._best / self._divisors
         for i, metric in enumerate(self.metrics):
             if metric.definition.kind == "own":
-                self._call(i, metric, self._labels, found)
+                self._call(i, metric, self._labels[metric.source], found)
         return self._finish(found)
 
     def random(self) -> Floats:
@@ -120,9 +146,19 @@ class Scoreboard:
         np.minimum(found, self._largest, out=found)
         return self._finish(found)
 
-    def _plan(self, labels: Floats, index: QueryIndex) -> list[_Part]:
-        judged = self._labels if self._judged is None else self._judged.labels
-        top = max(self._labels.max(initial=0.0), judged.max(initial=0.0))
+    def alone(self, row: int) -> Scoreboard:
+        """One of the metrics by itself, over the same rows."""
+        assert self._judged is None
+        metric = self.metrics[row]
+        labels = {metric.source or LABEL: self._labels[metric.source]}
+        board = Scoreboard([metric], labels, index=self.index, query_ids=self._query_ids)
+        board._columns = {metric.source: self._columns[metric.source]}
+        return board
+
+    def _plan(self, labels: Mapping[str | None, Floats], index: QueryIndex) -> list[_Part]:
+        judged = 0.0 if self._judged is None else self._judged.labels.max(initial=0.0)
+        tops = {s: max(values.max(initial=0.0), judged) for s, values in self._labels.items()}
+        sources = {s: Source(values, float(tops[s])) for s, values in labels.items()}
         parts = []
         for single in (False, True):
             rows = [
@@ -131,27 +167,30 @@ class Scoreboard:
                 if metric.definition.kind != "own" and metric.definition.single is single
             ]
             if rows:
-                plan = make_plan([self.metrics[i] for i in rows], labels, index, float(top))
+                plan = make_plan([self.metrics[i] for i in rows], sources, index)
                 parts.append(_Part(rows, plan, single))
         return parts
 
     def _settle(self) -> None:
         """Ideal sums, divisors, and the queries whose value no ranking changes."""
-        labels, index, sizes = self._judged or (self._labels, self.index, self.sizes)
-        parts = self._parts if self._judged is None else self._plan(labels, index)
-        by_label = [part._replace(plan=part.plan.with_ties("row"), single=False) for part in parts]
-        self._best = self._sums(by_label, labels, 1, layout.Queries(*index))
+        labels, index, sizes, parts = self._labels, self.index, self.sizes, self._parts
+        if self._judged is not None:
+            labels = dict.fromkeys(labels, self._judged.labels)
+            _, index, sizes = self._judged
+            parts = self._plan(labels, index)
+        self._best = self._ideal_sums(labels, index, parts)
         self._divisors = np.ones_like(self._best)
         self._largest = np.full((len(self.metrics), 1), np.inf)
         is_empty = sizes == 0
         self._fixed: list[tuple[int, NDArray[np.intp], float]] = []
-        relevant: dict[float | None, Floats] = {}
+        relevant: dict[tuple[str | None, float | None], Floats] = {}
         for i, metric in enumerate(self.metrics):
-            rel = metric.definition.rel
-            if rel not in relevant:
-                relevant[rel] = _count(is_relevant(metric.definition, labels), index)
-            found = divisors(metric, self._best[i], relevant[rel], sizes)
-            is_without = ((relevant[rel] == 0) | (found == 0)) & ~is_empty
+            key = metric.source, metric.definition.rel
+            if key not in relevant:
+                flags = is_relevant(metric.definition, labels[metric.source])
+                relevant[key] = _count(flags, index)
+            found = divisors(metric, self._best[i], relevant[key], sizes)
+            is_without = ((relevant[key] == 0) | (found == 0)) & ~is_empty
             self._divisors[i] = np.where(found > 0, found, 1.0)
             if metric.definition.ideal != "none":
                 self._largest[i] = 1.0
@@ -159,6 +198,18 @@ class Scoreboard:
                 value = np.nan if metric.no_relevant == "skip" else float(metric.no_relevant)
                 self._fixed.append((i, np.flatnonzero(is_without), value))
         self._empty = np.flatnonzero(is_empty)
+
+    def _ideal_sums(
+        self, labels: Mapping[str | None, Floats], index: QueryIndex, parts: list[_Part]
+    ) -> Floats:
+        """What the kernel adds up where each source ranks by its own labels."""
+        by_label = [part._replace(plan=part.plan.with_ties("row"), single=False) for part in parts]
+        found = np.zeros((len(self.metrics), len(index.sizes)))
+        for source, values in labels.items():
+            rows = {i for i, metric in enumerate(self.metrics) if metric.source == source}
+            of_source = [one for part in by_label if (one := part.only(rows)).rows]
+            found += self._sums(of_source, values, 1, layout.Queries(*index))
+        return found
 
     def _sums(
         self,
@@ -208,7 +259,8 @@ class Scoreboard:
         function = metric.definition.function
         assert function is not None
         settled = {int(q) for j, queries, _ in self._fixed if j == i for q in queries}
-        in_places, labels = self.index.places(scores), self.index.places(self._labels)
+        in_places = self.index.places(scores)
+        labels = self.index.places(self._labels[metric.source])
         for query in range(len(self.sizes)):
             here = slice(self.index.pointer[query], self.index.pointer[query + 1])
             if query in settled or here.start == here.stop:
@@ -232,7 +284,7 @@ class PreparedMetric:
     def __init__(
         self,
         metric: Metric,
-        labels: ArrayLike,
+        labels: Any,
         *,
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,

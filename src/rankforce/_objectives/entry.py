@@ -52,9 +52,10 @@ class Entry:
     uses: frozenset[str] = frozenset()  # parameters beyond k, sigma and seed
     needs_k: bool = False
     has_cutoff: bool = True  # whether k changes anything
+    of_clicks: bool = False  # labels are shares of clicks, from 0 to 1, and no grades
     aliases: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
         """The parameters of `rf.objective` that this objective takes."""
-        return ["k", *sorted(self.uses), "sigma", "seed", "cost", "center"]
+        return ["k", *sorted(self.uses), "sigma", "seed", "cost", "center", "source", "norm"]

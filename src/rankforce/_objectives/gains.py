@@ -1,4 +1,4 @@
-"""Gains: what a label is worth. `2^y-1`, `y`, `binary`, a table, or a function."""
+"""Gains: what a label is worth. `2^y-1`, `y`, `binary`, `2^(4c)-1`, a table, or a function."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ _NAMES = {
     "identity": "y",
     "binary": "binary",
     "b": "binary",
+    "2^(4c)-1": "2^(4c)-1",
+    "2^4c-1": "2^(4c)-1",
+    "clicks": "2^(4c)-1",
 }
 
 
@@ -40,7 +43,7 @@ def check_gain(gain: Any) -> GainLike:
         name = _NAMES.get(gain.lower().replace(" ", ""))
         if name is None:
             raise ValueError(
-                f"unknown gain {gain!r}: choose '2^y-1', 'y', 'binary', "
+                f"unknown gain {gain!r}: choose '2^y-1', 'y', 'binary', '2^(4c)-1' (of clicks), "
                 "a table (list or dict), or a function of a label"
             )
         return name
@@ -48,10 +51,20 @@ def check_gain(gain: Any) -> GainLike:
         return tuple(float(value) for value in gain)
     if isinstance(gain, Sequence):
         return tuple(float(value) for value in gain)
-    if isinstance(gain, Mapping) or callable(gain):
-        table_or_function: GainLike = gain
-        return table_or_function
+    if isinstance(gain, Mapping):
+        return {_label(key): value for key, value in gain.items()}
+    if callable(gain):
+        function: GainLike = gain
+        return function
     raise ValueError(f"gain is {gain!r}: choose '2^y-1', 'y', 'binary', a table, or a function")
+
+
+def _label(key: Any) -> Any:
+    """A label of a gain table; JSON and TOML write it as a text."""
+    try:
+        return float(key) if isinstance(key, str) else key
+    except ValueError:
+        raise ValueError(f"gain: {key!r} is no label, which is a number") from None
 
 
 def gain_values(gain: GainLike, labels: Floats) -> Floats:
@@ -70,12 +83,21 @@ def gain_values(gain: GainLike, labels: Floats) -> Floats:
             raise GainError(labels[0], message)
         if gain == "y":
             return labels
+        if gain == "2^(4c)-1":  # Svore et al. 2011, eq. 9
+            return _click_gains(labels)
         with np.errstate(over="ignore"):
             values = np.exp2(labels) - 1.0
     else:
         values = np.array([_one(gain, float(label)) for label in labels], dtype=np.float64)
     _check_values(values, labels)
     return values
+
+
+def _click_gains(labels: Floats) -> Floats:
+    if labels.size and labels[-1] > 1.0:
+        message = f"label {labels[-1]:g} is no share of clicks: it must lie from 0 to 1"
+        raise GainError(labels[-1], message)
+    return np.asarray(np.exp2(4.0 * labels) - 1.0)
 
 
 def _one(gain: Any, label: float) -> float:

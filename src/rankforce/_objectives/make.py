@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.description import Cost, Description, PairSet
 from rankforce._objectives.entry import Entry, Parameters
 from rankforce._objectives.gains import GainLike, check_gain
 from rankforce._objectives.objective import Objective
+from rankforce._objectives.preferences import ALIASES, NAME, PreferenceObjective
 from rankforce._objectives.registry import ENTRIES, parse_name
 from rankforce._objectives.tables import Floats
-from rankforce.checks import check_number, check_whole
+from rankforce.checks import check_choice, check_number, check_whole
 
 PairWeight = Callable[[float, float, int, int], float]
 
+# Of the parameters that every objective has.
+DEFAULTS = {
+    "sigma": 1.0,
+    "seed": 0,
+    "cost": "logistic",
+    "center": 0.0,
+    "source": None,
+    "norm": None,
+}
+
 
 def objective(
-    name: str | PairWeight,
+    name: str | PairWeight | Mapping[str, Any],
     *,
     k: int | None = None,
     tau: float | None = None,
@@ -33,7 +45,9 @@ def objective(
     center: float = 0.0,
     p: float | None = None,
     max_label: float | None = None,
-) -> Objective:
+    source: str | None = None,
+    norm: str | None = None,
+) -> AnyObjective:
     """Make the objective called `name` (any case; spaces, `-` and `_` do not count).
 
     `k` is the cutoff of the metric one cares about, `tau` the truncation level of the pairs
@@ -41,10 +55,13 @@ def objective(
     `gain` the worth of a label ("2^y-1", "y", "binary", a table or a function), `sigma` the
     steepness of the cost, `delta_offset=1` the rank distances of the published LightGBM forks,
     `seed` that of random strategies, `p` the persistence of RBP, `max_label` the top grade of ERR.
-    `cost` is "logistic" or "sigmoid" (around `center`).
+    `cost` is "logistic" or "sigmoid" (around `center`). `source` names the labels to read where
+    there are several, `norm` is this objective's own ("none", "lightgbm", "std") in place of the
+    caller's. "preferences" pushes the explicit pairs of the data apart.
 
     In place of a name, a plain function `weight(y_hi, y_lo, rank_hi, rank_lo)` (ranks from 1) is
-    compiled into the loops over pairs.
+    compiled into the loops over pairs. Or a table, as in a configuration file: {"name": ...} with
+    the parameters above, {"mix": [...]}, {"graded": [...]} or {"scheduled": [...]}.
 
     >>> import rankforce as rf
     >>> rf.objective("LambdaGap X+", k=5)
@@ -52,10 +69,20 @@ def objective(
     >>> nearby = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: 1 / abs(rank_hi - rank_lo))
     >>> nearby.pairs([3, 2, 1], [0, 0, 1]).weight.tolist()
     [0.5, 1.0]
+    >>> rf.objective({"mix": [{"name": "ranknet"}, {"name": "lambdarank-ndcg", "weight": 2}]}).name
+    'RankNet + 2 LambdaRank-NDCG'
     """
     given = {"k": k, "tau": tau, "mu": mu, "gain": gain, "delta_offset": delta_offset}
     given |= {"p": p, "max_label": max_label}
     kept: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    how = _check_cost(cost, sigma, center)
+    whose = {"source": _check_source(source), "norm": _check_norm(norm)}
+    used = {"sigma": sigma, "seed": check_whole("seed", seed), "cost": cost, "center": center}
+    others = {key: value for key, value in (used | whose).items() if value != DEFAULTS[key]}
+    if isinstance(name, Mapping):
+        return _from_table(name, kept | others)
+    if isinstance(name, str) and name.lower().strip() in ALIASES:
+        return _preferences(kept, how, **whose)
     entry, named = _find(name)
     for key, value in named.items():
         if kept.get(key, value) != value:
@@ -66,11 +93,7 @@ def objective(
     params = Parameters(**kept)
     if entry.needs_k and params.k is None:
         raise ValueError(f"objective {entry.name!r} needs k, the cutoff that one cares about")
-    how = _check_cost(cost, sigma, center)
-    arguments = {"name": name if callable(name) else entry.name} | kept
-    defaults = {"sigma": 1.0, "seed": 0, "cost": "logistic", "center": 0.0}
-    used = {"sigma": sigma, "seed": check_whole("seed", seed), "cost": cost, "center": center}
-    arguments |= {key: value for key, value in used.items() if value != defaults[key]}
+    arguments = {"name": name if callable(name) else entry.name} | kept | others
     about = {"formula": entry.formula, "source": entry.source, "cost": entry.cost}
     return Objective(
         entry.name,
@@ -79,6 +102,7 @@ def objective(
         seed=int(seed),
         recipe=(objective, arguments),
         about=about,
+        **whose,
     )
 
 
@@ -90,11 +114,14 @@ def additive(
     cutoff: int | None = None,
     normalised: bool = False,
     sigma: float = 1.0,
+    source: str | None = None,
+    norm: str | None = None,
 ) -> Objective:
     """LambdaRank for a metric of one's own: the sum of gain(label) * value(rank), ranks from 1.
 
     `cutoff` says that ranks beyond it all have one value: only pairs with a document above it are
-    looked at. `normalised` divides by the metric of the ideal ranking.
+    looked at. `normalised` divides by the metric of the ideal ranking. `source` and `norm` are as
+    in `rf.objective`.
 
     >>> import rankforce as rf
     >>> top2 = rf.additive(lambda y: float(y > 1), lambda rank: 1.0 if rank <= 2 else 0.0)
@@ -120,6 +147,8 @@ def additive(
     )
     arguments: dict[str, Any] = {"gain": checked, "value": value, "name": name, "cutoff": cutoff}
     arguments |= {"normalised": normalised, "sigma": sigma}
+    more = {"source": _check_source(source), "norm": _check_norm(norm)}
+    arguments |= {key: value for key, value in more.items() if value is not None}
     about = {
         "formula": "(gain_hi - gain_lo) * |value(rank_hi) - value(rank_lo)|",
         "source": "the user",
@@ -132,6 +161,7 @@ def additive(
         seed=0,
         recipe=(additive, arguments),
         about=about,
+        **more,
     )
 
 
@@ -143,6 +173,37 @@ def objectives() -> list[Entry]:
     'LambdaRank-P@k'
     """
     return list(ENTRIES)
+
+
+def _from_table(table: Mapping[str, Any], given: dict[str, Any]) -> AnyObjective:
+    from rankforce._objectives.mixed import from_table
+
+    if given:
+        raise ValueError(f"the objective is a table: {', '.join(given)} belongs into it")
+    return from_table(table)
+
+
+def _preferences(
+    kept: dict[str, Any], how: Cost, *, source: str | None, norm: str | None
+) -> PreferenceObjective:
+    for key, value in (kept | {"source": source}).items():
+        if value is not None and key != "k":
+            raise ValueError(f"objective {NAME!r} has no parameter {key!r}: it has sigma, norm")
+    if how.name != "logistic":
+        raise ValueError(f"objective {NAME!r} has no cost {how.name!r}: it is logistic")
+    return PreferenceObjective(sigma=how.sigma, norm=norm)
+
+
+def _check_source(source: Any) -> str | None:
+    if source is not None and (not isinstance(source, str) or not source):
+        raise ValueError(f"source is {source!r}: it must be the name of labels")
+    if source is not None and set(source) & set("(),="):
+        raise ValueError(f"source is {source!r}: names of labels have no '(', ')', ',' or '='")
+    return source
+
+
+def _check_norm(norm: Any) -> str | None:
+    return None if norm is None else check_choice("norm", norm, ("none", "lightgbm", "std"))
 
 
 def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:

@@ -10,10 +10,12 @@ from rankforce._objectives.entry import Entry, Parameters
 from rankforce._objectives.tables import beyond, discount_until, inside, persistence
 
 
-def build_dcg(params: Parameters, *, normalised: bool, binary: bool = False) -> Description:
+def build_dcg(
+    params: Parameters, *, normalised: bool, binary: bool = False, gain: str = "2^y-1"
+) -> Description:
     """DCG and NDCG whose discounts end at k (not the truncated pair set of LambdaRank-NDCG)."""
     return Description(
-        gain="binary" if binary else params.gain or "2^y-1",
+        gain="binary" if binary else params.gain or gain,
         binary=binary,
         position=discount_until(params.cutoff),
         flat_beyond=params.cutoff,
@@ -63,9 +65,10 @@ _GAIN = frozenset({"gain"})
 
 
 def _entry(metric: str, build: functools.partial[Description], formula: str, source: str) -> Entry:
-    cost = "O(k n)" if metric in ("dcg", "ndcg", "bndcg") else "O(n^2)"
+    cost = "O(k n)" if metric in ("dcg", "ndcg", "bndcg", "cndcg") else "O(n^2)"
     uses = {"dcg": _GAIN, "ndcg": _GAIN, "err": frozenset({"max_label"})}.get(metric, frozenset())
-    return Entry(f"lambdarank({metric})", build, formula, source, cost, uses)
+    of_clicks = metric == "cndcg"
+    return Entry(f"lambdarank({metric})", build, formula, source, cost, uses, of_clicks=of_clicks)
 
 
 _GAINS_END = "(G_hi - G_lo) * |d_k(rank_hi) - d_k(rank_lo)|, d_k ends at k"
@@ -83,6 +86,12 @@ ENTRIES = [
         functools.partial(build_dcg, normalised=True, binary=True),
         "(b_hi - b_lo) * |d_k(rank_hi) - d_k(rank_lo)| / IBDCG@k",
         "Adalia et al. 2025, section 5.3",
+    ),
+    _entry(
+        "cndcg",
+        functools.partial(build_dcg, normalised=True, gain="2^(4c)-1"),
+        f"{_GAINS_END}; / IDCG@k; gain 2^(4c) - 1 of labels c from 0 to 1",
+        "Svore et al. 2011, eq. 9",
     ),
     _entry(
         "map",

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from rankforce._objectives.base import AnyObjective, Pairs
 from rankforce._objectives.description import Cost, Description
 from rankforce._objectives.tables import Floats
+from rankforce.queries import QueryIndex
 
 if TYPE_CHECKING:
     from rankforce._objectives.prepared import Prepared
 
-
-class Pairs(NamedTuple):
-    """The pairs of one query: rows of the higher and the lower label, and their weight."""
-
-    hi: NDArray[np.int64]
-    lo: NDArray[np.int64]
-    weight: Floats
+__all__ = ["Objective", "Pairs"]
 
 
-class Objective:
+class Objective(AnyObjective):
     """Which pairs of documents push each other, and how hard.
 
-    Made by :func:`rankforce.objective`. Two objectives are equal if they were made alike.
+    Made by :func:`rankforce.objective`. Two objectives are equal if they were made alike. `source`
+    names the labels that it reads (None: the first), `norm` is its own instead of the caller's.
     """
 
     def __init__(
@@ -37,14 +33,18 @@ class Objective:
         cost: Cost,
         *,
         seed: int,
-        recipe: tuple[Callable[..., Objective], dict[str, Any]],
+        recipe: tuple[Callable[..., AnyObjective], dict[str, Any]],
         about: dict[str, str],
+        source: str | None = None,
+        norm: str | None = None,
     ) -> None:
         self.name = name
         self.description = description
         self.cost = cost
         self.seed = seed
         self.about = about
+        self.source = source
+        self.norm = norm
         self._recipe = recipe
 
     @property
@@ -52,75 +52,50 @@ class Objective:
         """What the objective was made from, apart from its name."""
         return {key: value for key, value in self._recipe[1].items() if key != "name"}
 
-    def prepare(
-        self, labels: ArrayLike, *, group: ArrayLike | None = None, qid: ArrayLike | None = None
-    ) -> Prepared:
-        """Do once per data set what labels alone decide.
-
-        `group` has the sizes of the queries, `qid` one query id per row (any order); neither
-        means that all rows are one query.
+    def table(self) -> dict[str, Any]:
+        """The objective as a small table, which `rf.objective` makes it from again.
 
         >>> import rankforce as rf
-        >>> ready = rf.objective("ranknet").prepare([1, 0, 0, 1], group=[2, 2])
-        >>> ready.gradients([0.0, 0.0, 0.0, 0.0])[0].tolist()
-        [0.5, -0.5, -0.5, 0.5]
+        >>> rf.objective("lambdagap x+", k=5).table()
+        {'name': 'LambdaGap-X+', 'k': 5}
         """
+        make, arguments = self._recipe
+        if make.__name__ != "objective" or any(map(callable, arguments.values())):
+            raise ValueError(f"{self.name} is made from functions: it cannot be written as a table")
+        return self.described()
+
+    def described(self) -> dict[str, Any]:
+        """The table, with functions as they are where a table has none."""
+        make, arguments = self._recipe
+        return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
+
+    def bind(self, labels: Any, index: QueryIndex) -> Prepared:
+        """Do once per data set what labels alone decide, for queries that are indexed already."""
+        return self.bind_tier(labels, index, above=(), leave_out_zeros=False)
+
+    def bind_tier(
+        self, labels: Any, index: QueryIndex, *, above: Sequence[str | None], leave_out_zeros: bool
+    ) -> Prepared:
+        """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
         from rankforce._objectives.prepared import Prepared
+        from rankforce._objectives.sources import label_column, tiers_of
 
-        return Prepared(self, labels, group=group, qid=qid)
+        sources, rows = (self.source, *above), int(index.pointer[-1])
+        column, *others = (label_column(labels, source, self.name, rows) for source in sources)
+        tier = tiers_of(column, others, leave_out_zeros=leave_out_zeros)
+        if tier is not None:
+            self._check_tier()
+        return Prepared(self, column, index=index, tier=tier)
 
-    def gradients(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        *,
-        group: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        norm: str = "none",
-        iteration: int = 0,
-        threads: int = 1,
-    ) -> tuple[Floats, Floats]:
-        """Forces (lambda > 0 pushes up) and hessians, one per row, in the caller's order.
-
-        `norm` is "none" (the mathematics), "lightgbm" (what LightGBM does while training) or
-        "std" (each query's lambdas over their standard deviation, hessian 1).
-
-        >>> import rankforce as rf
-        >>> lam, hess = rf.objective("lambdarank-p@k", k=1).gradients([2.0, 1.0], [0, 3])
-        >>> lam.round(4).tolist()
-        [-0.7311, 0.7311]
-        """
-        ready = self.prepare(labels, group=group, qid=qid)
-        return ready.gradients(scores, norm=norm, iteration=iteration, threads=threads)
-
-    def pairs(self, scores: ArrayLike, labels: ArrayLike, *, iteration: int = 0) -> Pairs:
-        """The pairs of one query that have a weight.
-
-        >>> import rankforce as rf
-        >>> rf.objective("lambdagap-x", k=2).pairs([3, 2, 1], [0, 0, 1])
-        Pairs(hi=array([2]), lo=array([0]), weight=array([1.]))
-        """
-        return self.prepare(labels).pairs(scores, iteration=iteration)
-
-    def effective_pairs(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        *,
-        group: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        iteration: int = 0,
-        threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Number of pairs whose weight is not 0, for each query (Adalia et al. 2025, 6.3.2).
-
-        >>> import rankforce as rf
-        >>> rf.objective("ranknet").effective_pairs([1, 2, 3, 4], [0, 1, 2, 2], group=[3, 1])
-        array([3, 0])
-        """
-        ready = self.prepare(labels, group=group, qid=qid)
-        return ready.effective_pairs(scores, iteration=iteration, threads=threads)
+    def _check_tier(self) -> None:
+        """Some weights depend on the labels of documents that are not in the pair."""
+        what = self.description
+        if what.swaps is not None or what.pair_set.extended is not None:
+            raise ValueError(
+                f"{self.name} needs the labels of all documents: it can neither be a lower tier "
+                "nor read labels that are missing for some rows"
+            )
 
     def rank_weights(self, n: int) -> Floats:
         """What the weight makes of ranks: entry (i, j) for the documents at ranks i+1 and j+1.
@@ -177,5 +152,5 @@ class Objective:
         return _remake, (make, arguments)
 
 
-def _remake(make: Callable[..., Objective], arguments: dict[str, Any]) -> Objective:
+def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:
     return make(**arguments)

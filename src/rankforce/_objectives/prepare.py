@@ -28,35 +28,59 @@ class Sorted(NamedTuple):
     gain: Floats
 
 
-def check_labels(labels: object) -> Floats:
-    """Labels as float64; a label that is no finite number is an error that names its row."""
+class Classes(NamedTuple):
+    """Runs of equal labels."""
+
+    start: NDArray[np.int64]
+    tier_start: NDArray[np.int64]
+    tier_stop: NDArray[np.int64]
+
+
+def check_labels(labels: object, *, missing: bool = False) -> Floats:
+    """Labels as float64; a label that is no finite number is an error that names its row.
+
+    Where labels may be `missing`, NaN is one that is.
+    """
     values = np.asarray(labels, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"labels must be one number per row, got shape {values.shape}")
-    bad = np.flatnonzero(~np.isfinite(values))
+    bad = np.flatnonzero(np.isinf(values) if missing else ~np.isfinite(values))
     if bad.size:
-        raise ValueError(f"label of row {bad[0]} is {values[bad[0]]}: labels must be finite")
+        rest = "finite, or NaN where unknown" if missing else "finite"
+        raise ValueError(f"label of row {bad[0]} is {values[bad[0]]}: labels must be {rest}")
     return values
 
 
 def sort_labels(
-    labels: Floats, index: QueryIndex, description: Description
+    labels: Floats,
+    index: QueryIndex,
+    description: Description,
+    tier: NDArray[np.int64] | None = None,
 ) -> tuple[Sorted, NDArray[np.int32]]:
-    """Sort by query and label; also the position of each place within its query."""
+    """Sort by query, tier and label; also the position of each place within its query.
+
+    A missing label comes last and is worth nothing.
+    """
     sizes = index.sizes
     label = index.places(labels)
+    label = np.where(np.isnan(label), -np.inf, label)
     if description.binary:
         label = (label > 0).astype(np.float64)
     distinct, number = np.unique(label, return_inverse=True)
+    known = distinct[distinct > -np.inf]
     try:
-        gain = distinct if description.label_term == "one" else _gains(description, distinct)
+        gain = known if description.label_term == "one" else _gains(description, known)
     except GainError as error:
         rows = np.flatnonzero(labels == error.label)
         raise ValueError(f"row {rows[0]}: {error}") from None
+    gain = np.concatenate([np.zeros(len(distinct) - len(known)), gain])
     query = np.repeat(np.arange(len(sizes)), sizes)
     # Documents with the same label keep the order of places, so the sort must be stable.
     falling = len(distinct) - 1 - number.reshape(-1)
-    order = np.argsort(query * max(len(distinct), 1) + falling, kind="stable")
+    key = query * max(len(distinct), 1) + falling
+    order = np.argsort(key, kind="stable")
+    if tier is not None:
+        order = np.lexsort((key, index.places(tier), query))
     local = np.arange(len(label)) - index.pointer[query]
     position = np.empty(len(label), np.int32)
     position[order] = local
@@ -76,33 +100,64 @@ def _gains(description: Description, distinct: Floats) -> Floats:
     return gain_values(description.gain, distinct)
 
 
-def label_order(labels: Floats, index: QueryIndex, description: Description) -> layout.LabelOrder:
-    """Everything that labels alone decide."""
+def label_order(
+    labels: Floats,
+    index: QueryIndex,
+    description: Description,
+    tier: NDArray[np.int64] | None = None,
+) -> layout.LabelOrder:
+    """Everything that labels alone decide. Only documents of the same `tier` are paired."""
     sizes = index.sizes
-    by_label, position = sort_labels(labels, index, description)
-    pointer, start = _classes(by_label, sizes)
+    plain, position = sort_labels(labels, index, description)
+    ideal = _ideals(plain, sizes, description)
+    positive = _hits(plain, len(sizes)).astype(np.int32)
+    strategy = _strategies(plain, index, description, positive)
+    by_label, in_order = plain, np.zeros(len(labels), np.int64)
+    if tier is not None:
+        by_label, position = sort_labels(labels, index, description, tier)
+        in_order = _at_positions(index.places(tier), position, index)
+    pointer, classes = _classes(by_label, in_order, sizes)
     u, largest = _label_terms(by_label, index, description)
-    ideal = _ideals(by_label, sizes, description)
     scale = np.divide(largest, ideal, out=np.zeros(len(sizes)), where=ideal > 0)
-    positive = _hits(by_label, len(sizes)).astype(np.int32)
-    strategy = _strategies(by_label, index, description, positive)
-    return layout.LabelOrder(position, u, scale, pointer, start, positive, strategy)
+    return layout.LabelOrder(position, u, scale, pointer, *classes, positive, strategy)
+
+
+def _at_positions(
+    values: NDArray[np.int64], position: NDArray[np.int32], index: QueryIndex
+) -> NDArray[np.int64]:
+    """Values of places in the order of positions."""
+    found = np.empty_like(values)
+    found[np.repeat(index.pointer[:-1], index.sizes) + position] = values
+    return found
 
 
 def _classes(
-    by_label: Sorted, sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Start of every run of equal labels, with the query's size behind its last run."""
+    by_label: Sorted, tier: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Classes]:
+    """Start of every run of equal labels, with the query's size behind its last run; and where the
+    tier of each run starts and stops."""
     query, label = by_label.query, by_label.label
-    is_first = np.ones(len(label), np.bool_)
-    is_first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
+    is_tier = np.ones(len(label), np.bool_)
+    is_tier[1:] = (query[1:] != query[:-1]) | (tier[1:] != tier[:-1])
+    is_first = is_tier.copy()
+    is_first[1:] |= label[1:] != label[:-1]
     first = np.flatnonzero(is_first)
     count = np.bincount(query[first], minlength=len(sizes))
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(count + 1)])
-    start = np.empty(pointer[-1], np.int64)
-    start[np.arange(len(first)) + query[first]] = by_label.local[first]
-    start[pointer[1:] - 1] = sizes
-    return pointer, start
+    place = np.arange(len(first)) + query[first]
+    # Of each run: the document where its tier begins, and that where the next one does.
+    begins = np.flatnonzero(is_tier)
+    ends = np.append(begins[1:], len(label))
+    number = np.cumsum(is_tier)[first] - 1
+    offset = first - by_label.local[first]
+    starts = (first - offset, begins[number] - offset, ends[number] - offset)
+    found = []
+    for values in starts:
+        whole = np.empty(pointer[-1], np.int64)
+        whole[place] = values
+        whole[pointer[1:] - 1] = sizes
+        found.append(whole)
+    return pointer, Classes(*found)
 
 
 def _label_terms(
@@ -116,12 +171,13 @@ def _label_terms(
         return np.ones(len(by_label.gain)), np.ones(len(sizes))
     u = by_label.gain
     has = sizes > 0
+    start = index.pointer[:-1][has]
     if description.label_term == "difference":
         lowest = np.zeros(len(sizes))
-        lowest[has] = u[index.pointer[1:][has] - 1]
+        lowest[has] = np.minimum.reduceat(u, start) if len(u) else 0.0
         u = u - lowest[by_label.query]
     largest = np.zeros(len(sizes))
-    largest[has] = u[index.pointer[:-1][has]]
+    largest[has] = np.maximum.reduceat(u, start) if len(u) else 0.0
     divisor = np.where(largest > 0, largest, 1.0)
     return u / divisor[by_label.query], largest
 
@@ -179,7 +235,9 @@ class Ruled(NamedTuple):
     scale: float  # of all weights
 
 
-def make_rules(description: Description, largest: int, cost: Cost) -> Ruled:
+def make_rules(
+    description: Description, largest: int, cost: Cost, *, is_tiered: bool = False
+) -> Ruled:
     """The objective as numbers for queries of up to `largest` documents.
 
     Tables are divided by a scale so that float32 holds them whatever a user's values are.
@@ -213,9 +271,11 @@ def make_rules(description: Description, largest: int, cost: Cost) -> Ruled:
         sigma=cost.sigma,
         center=cost.center,
         is_sigmoid=cost.name == "sigmoid",
+        is_tiered=is_tiered,
     )
     tables = np.stack([position / scale, distance / scale, correction])
-    return Ruled(tables, exact, _shortcut(description, exact, tables[layout.DISTANCE]), scale)
+    fast = exact if is_tiered else _shortcut(description, exact, tables[layout.DISTANCE])
+    return Ruled(tables, exact, fast, scale)
 
 
 def _shortcut(description: Description, exact: layout.Rules, distance: Floats) -> layout.Rules:

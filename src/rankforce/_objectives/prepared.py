@@ -30,16 +30,18 @@ class Prepared:
         group: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         index: QueryIndex | None = None,
+        tier: NDArray[np.int64] | None = None,
     ) -> None:
         announce_compilation()
-        values = check_labels(labels)
+        values = check_labels(labels, missing=tier is not None)
         self.objective = objective
         self.rows = len(values)
         self.index = index_queries(self.rows, group=group, qid=qid) if index is None else index
         self.sizes = self.index.sizes
         what = objective.description
-        ruled = make_rules(what, int(self.sizes.max(initial=1)), objective.cost)
-        by_label = label_order(values, self.index, what)
+        largest = int(self.sizes.max(initial=1))
+        ruled = make_rules(what, largest, objective.cost, is_tiered=tier is not None)
+        by_label = label_order(values, self.index, what, tier)
         self._labels = by_label._replace(scale=by_label.scale * ruled.scale)
         self._rules = ruled
         self._data = (layout.Queries(*self.index), self._labels, ruled.tables)
@@ -65,11 +67,9 @@ class Prepared:
         >>> ready.gradients([0.1, 0.3, 0.2], norm="lightgbm", out=out)[0] is out[0]
         True
         """
-        values = self._check_scores(scores)
-        lam, hess = self._check_out(out)
-        code = NORMS.get(norm)
-        if code is None:
-            raise ValueError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
+        values = check_scores(scores, self.rows)
+        lam, hess = check_out(out, self.rows)
+        code = check_norm(self.objective.norm or norm)
         draw = self._draw(iteration)
 
         def push(first: int, last: int) -> int:
@@ -116,7 +116,7 @@ class Prepared:
                 scores,
                 *self._data,
                 self._rules.exact,
-                NORMS[norm],
+                NORMS[self.objective.norm or norm],
                 *draw,
                 leaf,
                 weight,
@@ -130,7 +130,7 @@ class Prepared:
         self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
     ) -> NDArray[np.int64]:
         """Number of pairs whose weight is not 0, for each query."""
-        values = self._check_scores(scores)
+        values = check_scores(scores, self.rows)
         counts = np.zeros(len(self.sizes), np.int64)
 
         def count(first: int, last: int) -> int:
@@ -141,7 +141,7 @@ class Prepared:
 
     def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
         """The pairs of one query that have a weight; `hi` and `lo` are rows."""
-        values = self._check_scores(scores)
+        values = check_scores(scores, self.rows)
         found = self._pairs(values, query, iteration)
         if not np.isfinite(found.weight).all():
             raise ValueError(self._bad_weight(values, iteration))
@@ -196,21 +196,6 @@ class Prepared:
         mask = 2**64 - 1
         return np.uint64(self.objective.seed & mask), np.uint64(int(iteration) & mask)
 
-    def _check_scores(self, scores: ArrayLike) -> Floats:
-        values = np.ascontiguousarray(scores, dtype=np.float64)
-        if values.shape != (self.rows,):
-            raise ValueError(f"scores have shape {values.shape}, but there are {self.rows} labels")
-        return values
-
-    def _check_out(self, out: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-        if out is None:
-            return np.empty(self.rows), np.empty(self.rows)
-        for array in out:
-            is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
-            if not is_float or array.shape != (self.rows,) or not array.flags.c_contiguous:
-                raise ValueError(f"out must be two float64 arrays of {self.rows} numbers")
-        return out
-
     def _refuse(self, bad: list[int], values: Floats) -> None:
         """Kernels answer with the query whose scores are not finite, or -1."""
         if max(bad) < 0:
@@ -228,3 +213,29 @@ class Prepared:
                     "or not finite: weights are numbers from 0 up"
                 )
         return "the pair weights are so large that their sum is not finite"
+
+
+def check_scores(scores: ArrayLike, rows: int) -> Floats:
+    """One float64 number for each row."""
+    values = np.ascontiguousarray(scores, dtype=np.float64)
+    if values.shape != (rows,):
+        raise ValueError(f"scores have shape {values.shape}, but there are {rows} labels")
+    return values
+
+
+def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Floats]:
+    """Two arrays to write into, new ones if there are none."""
+    if out is None:
+        return np.empty(rows), np.empty(rows)
+    for array in out:
+        is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
+        if not is_float or array.shape != (rows,) or not array.flags.c_contiguous:
+            raise ValueError(f"out must be two float64 arrays of {rows} numbers")
+    return out
+
+
+def check_norm(norm: str) -> int:
+    """The kernels' number of a norm."""
+    if norm not in NORMS:
+        raise ValueError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
+    return NORMS[norm]

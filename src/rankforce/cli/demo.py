@@ -86,7 +86,8 @@ def print_forces() -> None:
     cells = [f"grade {grade}" for grade in GRADES]
     print(f"{'':{wide}}  " + " ".join(f"{cell:^{WIDTH}}" for cell in cells))
     for entry in rf.objectives():
-        lam, _ = rf.objective(entry.name, k=1).gradients(SCORES, GRADES)
+        labels = [grade / 4 for grade in GRADES] if entry.of_clicks else GRADES
+        lam, _ = rf.objective(entry.name, k=1).gradients(SCORES, labels)
         # Marcuzzi et al. 2023, definition 3.1: the best stands below a worse one, and gets less.
         note = "  incoherent" if lam[0] > lam[1] else ""
         print(f"{entry.name:{wide}}  {draw_forces(lam)}{note}")

@@ -13,13 +13,19 @@ EXAMPLES = """examples:
   rankforce objectives
   rankforce objectives lambdagap-x+
   rankforce objectives "lambdarank(ndcg@10)"
+  rankforce objectives mix
   rankforce objectives --json
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the objective to explain")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="the objective to explain; 'mix' for several at once",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
@@ -27,6 +33,9 @@ def run(options: argparse.Namespace) -> None:
     """Print all objectives, or one."""
     from rankforce._objectives.registry import ENTRIES, parse_name
 
+    if options.name in ("mix", "graded", "scheduled", "preferences"):
+        print(MIXES)
+        return
     entries = ENTRIES if options.name is None else [parse_name(options.name).entry]
     if options.json:
         print(json.dumps([_record(entry) for entry in entries], indent=2))
@@ -34,6 +43,47 @@ def run(options: argparse.Namespace) -> None:
         _print_table(entries)
     else:
         _print_one(entries[0])
+
+
+MIXES = """Several objectives at once, in Python and as a table of the configuration file
+
+  Every objective takes source = "NAME", the labels that it reads (default: the first), and
+  norm = "none", "lightgbm" or "std" of its own.
+
+A sum, each part with its weight:
+  0.7 * rf.objective("lambdarank-ndcg", k=10) + 0.3 * rf.objective("ranknet", source="click")
+  a.mixed(b, weight=0.3)                       # 0.7 of a, 0.3 of b
+
+  [objective]
+  mix = [{ name = "lambdarank-ndcg", k = 10, weight = 0.7 },
+         { name = "ranknet", source = "click", weight = 0.3 }]
+
+Tiers in order of trust: the second pushes only pairs that the first does not tell apart, and leaves
+out documents without clicks (Svore et al. 2011, section 4):
+  rf.graded(["lambdarank-ndcg", rf.objective("lambdarank(cndcg)", source="click")],
+            weights=[0.8, 0.2])
+
+  [objective]
+  graded = [{ name = "lambdarank-ndcg" }, { name = "lambdarank(cndcg)", source = "click" }]
+  weights = [0.8, 0.2]
+  leave_out_zeros = true
+
+From one objective to another while learning (section 5): schedule "linear" (w grows by rate each
+iteration) or "exponential" (by exp(-rate / iteration)), from start up to 1; in Python any function:
+  rf.scheduled("lambdarank-ndcg", rf.objective("lambdarank-ndcg", cost="sigmoid", norm="std"),
+               schedule="linear", start=0.1, rate=0.01)
+
+  [objective]
+  scheduled = [{ name = "lambdarank-ndcg", norm = "std" },
+               { name = "lambdarank-ndcg", cost = "sigmoid", norm = "std" }]
+  schedule = "linear"
+  start = 0.1
+  rate = 0.01
+
+Explicit pairs, several and contradicting ones allowed (Tunys 2015), alone or in a mix:
+  rf.objective("preferences")                  # RankingData(..., preferences=(hi, lo, weight))
+  rankforce train --preferences pairs.txt --objective preferences ...
+  pairs.txt: QUERY BETTER WORSE [WEIGHT], documents by their ids"""
 
 
 def _record(entry: Entry) -> dict[str, object]:
@@ -58,6 +108,7 @@ def _print_table(entries: list[Entry]) -> None:
         "\n1 / log2(1 + r), rho = |d(i) - d(j)|, delta = d(j - i) - d(j - i + 1)."
         "\nAny case will do; spaces and hyphens do not count. A plain Python function is an"
         "\nobjective too: rf.objective(function), or rf.additive(gain, value) for a metric."
+        "\nSeveral at once, explicit pairs, and weights that move: rankforce objectives mix"
     )
 
 

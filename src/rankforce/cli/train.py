@@ -26,6 +26,11 @@ run.toml:
   k = 10
   n_estimators = 500
   early_stopping_rounds = 50
+
+  labels = ["grade", "click"]      # columns; an objective reads the first unless it has a source
+  [objective]                      # in place of a name: `rankforce objectives` explains
+  graded = [{ name = "lambdarank-ndcg", k = 3 }, { name = "lambdarank(cndcg)", source = "click" }]
+  weights = [0.8, 0.2]
 """
 
 # Option on the command line -> (key of the settings, kind, help)
@@ -51,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--valid", metavar="FILE", action="append", help="to watch; may be repeated"
     )
+    parser.add_argument(
+        "--labels", metavar="NAMES", help="label columns, with commas, the main one first"
+    )
+    parser.add_argument("--preferences", metavar="FILE", help="explicit pairs of documents")
     parser.add_argument("--out", metavar="FOLDER", help="where the model goes")
     parser.add_argument("--config", metavar="FILE", help="settings as TOML")
     parser.add_argument("-k", type=int, help="cutoff that one cares about")
@@ -69,7 +78,15 @@ def run(options: argparse.Namespace) -> int:
     from rankforce.training.train import train
 
     config = read_config(options.config) if options.config else {}
-    keys = ("train", "valid", "out", "k", *(key for key, _, _ in OPTIONS.values()))
+    keys = (
+        "train",
+        "valid",
+        "out",
+        "labels",
+        "preferences",
+        "k",
+        *(key for key, _, _ in OPTIONS.values()),
+    )
     config |= {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
     config |= dict(read_setting(text) for text in options.set)
     if not config.get("out"):

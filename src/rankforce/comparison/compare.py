@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,52 @@ from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
 from rankforce._objectives.tables import Floats
 from rankforce.comparison.comparison import Comparison, Contrast, PairedTest, changes
+from rankforce.comparison.graded import GradedComparison
 from rankforce.comparison.judge import Judgement, check_systems, judge
-from rankforce.comparison.rows import check_weights
+from rankforce.comparison.rows import check_weights, missing_notes
+from rankforce.comparison.scorecard import Scorecard
+
+
+@overload
+def compare(
+    systems: Mapping[str, Any],
+    labels: Any,
+    *,
+    group: Any = ...,
+    qid: Any = ...,
+    metric: str | OwnMetric | Metric = ...,
+    baseline: str | None = ...,
+    test: str = ...,
+    alternative: str | None = ...,
+    correction: str = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    weights: Any = ...,
+    missing: str = ...,
+    threads: int = ...,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    systems: Mapping[str, Any],
+    labels: Any,
+    *,
+    group: Any = ...,
+    qid: Any = ...,
+    metric: Scorecard,
+    baseline: str | None = ...,
+    test: str = ...,
+    alternative: str | None = ...,
+    correction: str = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    weights: Any = ...,
+    missing: str = ...,
+    threads: int = ...,
+) -> GradedComparison: ...
 
 
 def compare(
@@ -23,7 +67,7 @@ def compare(
     *,
     group: Any = None,
     qid: Any = None,
-    metric: str | OwnMetric | Metric = "ndcg@10",
+    metric: str | OwnMetric | Metric | Scorecard = "ndcg@10",
     baseline: str | None = None,
     test: str = "fisher",
     alternative: str | None = None,
@@ -34,13 +78,14 @@ def compare(
     weights: Any = None,
     missing: str = "error",
     threads: int = 1,
-) -> Comparison:
+) -> Comparison | GradedComparison:
     """Compare systems with the `baseline` (by default the first), paired by query.
 
-    `labels` are one per row with `group` or `qid`, and a system is one score per row; or a
-    `RankingData`, and a system is a model with `predict` or scores; or qrels, and a system is a run
-    (dictionaries, paths of TREC files, objects of ranx or ir-measures). `weights` has one number
-    per query.
+    `labels` are one per row, or a dictionary of such by the name of their source, with `group` or
+    `qid`, and a system is one score per row; or a `RankingData`, and a system is a model with
+    `predict` or scores; or qrels, and a system is a run (dictionaries, paths of TREC files, objects
+    of ranx or ir-measures). `weights` has one number per query. With an `rf.scorecard` as `metric`,
+    there is a comparison for each of its tiers, and a verdict by their order.
 
     `test` is "fisher" (randomisation, two-sided), "permutation" (the same, one-sided: is the system
     better?), "t" or "bootstrap"; `alternative` ("two-sided", "better", "worse") changes its side.
@@ -54,22 +99,42 @@ def compare(
     >>> round(c.means["b"], 4), c.p_values["b"]
     (0.6667, 0.75)
     """
-    made = make_metric(metric)
+    made = [make_metric(metric)] if not isinstance(metric, Scorecard) else metric.metrics
     check_systems(systems)
     base = _find_baseline(baseline, systems)
     rules = PairedTest.make(test, alternative, correction, resamples, confidence, seed)
     found = judge(
         systems,
         labels,
-        metrics=[made],
+        metrics=made,
         group=group,
         qid=qid,
         weights=weights,
         missing=missing,
         threads=threads,
     )
-    values = {name: value[0] for name, value in found.values.items()}
-    return _compare(values, found, made, base, rules, threads)
+    tiers = [_tier(number, found, base, rules, threads) for number in range(len(made))]
+    return _grade(metric, tiers, found) if isinstance(metric, Scorecard) else tiers[0]
+
+
+def _tier(
+    number: int, found: Judgement, baseline: str, rules: PairedTest, threads: int
+) -> Comparison:
+    """The comparison by one of the metrics."""
+    values = {name: value[number] for name, value in found.values.items()}
+    if found.pool is not None and len(found.metrics) > 1:
+        pool = found.pool.alone(number)
+        found = found._replace(pool=pool, notes=missing_notes(pool))
+    return _compare(values, found, found.metrics[number], baseline, rules, threads)
+
+
+def _grade(card: Scorecard, tiers: list[Comparison], found: Judgement) -> GradedComparison:
+    values, weights = found.values, found.weights
+    base = values[tiers[0].baseline]
+    verdicts = {
+        name: card.verdict(base, values[name], weights=weights) for name in tiers[0].contrasts
+    }
+    return GradedComparison(card, tiers, verdicts, card.choose(values, weights=weights))
 
 
 def compare_values(

@@ -42,8 +42,9 @@ def judge(
 ) -> Judgement:
     """Judge every system by `labels`.
 
-    These are one label per row (with `group` or `qid`), a `RankingData`, or qrels. Accordingly a
-    system is one score per row; a model with `predict`, or scores; or a run.
+    These are one label per row, or a dictionary of such by the name of their source (with `group`
+    or `qid`), a `RankingData`, or qrels. Accordingly a system is one score per row; a model with
+    `predict`, or scores; or a run.
 
     >>> import rankforce as rf
     >>> found = judge({"a": [0.2, 0.1]}, [0, 1], metrics=[rf.metric("mrr")])
@@ -81,5 +82,16 @@ def check_systems(systems: Any, key: str = "systems", inside: str = "scores") ->
 
 
 def _are_qrels(labels: Any) -> bool:
-    """Whether labels belong to documents of runs, and not to rows."""
-    return isinstance(labels, (str, os.PathLike, Mapping)) or is_run_like(labels)
+    """Whether labels belong to documents of runs, and not to rows.
+
+    >>> _are_qrels({"q1": {"d1": 2}}), _are_qrels({"grade": [2, 0], "click": [0.5, 0.0]})
+    (True, False)
+    """
+    if isinstance(labels, Mapping):
+        return not labels or not all(map(_is_column, labels.values()))
+    return isinstance(labels, (str, os.PathLike)) or is_run_like(labels)
+
+
+def _is_column(values: Any) -> bool:
+    """Labels of rows: a dictionary is documents of a query, and a single number is a mistake."""
+    return hasattr(values, "__len__") and not isinstance(values, (str, Mapping))

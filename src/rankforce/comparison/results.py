@@ -181,14 +181,16 @@ def _notes(columns: list[_Column], how: _Style) -> list[str]:
     """Marks, tests and conventions; what all comparisons share stands once."""
     all_of_them = [c for column in columns for c in column.comparisons]
     baselines = dict.fromkeys(c.baseline for c in all_of_them if c.contrasts)
-    metrics = dict.fromkeys(f"{c.metric.name}: {c.metric.conventions}" for c in all_of_them)
+    metrics: dict[str, dict[str, None]] = {}
+    for c in all_of_them:
+        metrics.setdefault(c.metric.conventions, {})[c.metric.name] = None
     is_percent = any(percent_scale(c, how.percent) > 1.0 for c in all_of_them)
     percent = "; shares in percent" if is_percent else ""
     notes = [f">: {MARKS[how.mark]}{percent}"]
     if baselines:
         notes.append(f"better than {', '.join(baselines)}: {STARS}")
     notes += dict.fromkeys(describe_test(c) for c in all_of_them if c.contrasts)
-    notes += metrics
+    notes += [f"{', '.join(names)}: {how_it_counts}" for how_it_counts, names in metrics.items()]
     notes += dict.fromkeys(note for c in all_of_them for note in c.notes)
     return [*notes, _count([c.queries for c in all_of_them], all_of_them)]
 

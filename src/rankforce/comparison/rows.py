@@ -30,17 +30,12 @@ def judge_rows(
 ) -> Judgement:
     """Scores, or models where `labels` is a `RankingData`."""
     data = labels if isinstance(labels, RankingData) else None
-    if data is not None:
-        if group is not None or qid is not None:
-            raise ValueError("group= and qid= are for labels: the data knows its queries")
-        if not data.has_labels:
-            raise ValueError("the data has no labels, so nothing can be judged")
-        board = Scoreboard(metrics, data.labels, index=data.index, query_ids=data.query_ids)
+    board = Scoreboard(metrics, labels, group=group, qid=qid)
+    if data is None:
+        ids = query_ids(board.index, qid)
+    else:
         ids = data.query_ids
         weights = data.metric_weight if weights is None else weights
-    else:
-        board = Scoreboard(metrics, labels, group=group, qid=qid)
-        ids = query_ids(board.index, qid)
     values = {}
     for name, system in systems.items():
         scores = _scores(name, system, data, board.rows)
@@ -49,7 +44,15 @@ def judge_rows(
         except ValueError as error:
             raise ValueError(f"system {name!r}: {error}") from None
     known = None if weights is None else check_weights(weights, ids)
-    return Judgement(list(metrics), values, ids, known, board, [])
+    return Judgement(list(metrics), values, ids, known, board, missing_notes(board))
+
+
+def missing_notes(board: Scoreboard) -> list[str]:
+    """What must be known of the labels."""
+    return [
+        f"{count:,} of {board.rows:,} labels {source!r} are missing: they count 0"
+        for source, count in board.missing.items()
+    ]
 
 
 def _scores(name: str, system: Any, data: RankingData | None, rows: int) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from rankforce._metrics.metric import Metric
 from rankforce._metrics.prepare import is_relevant
 from rankforce._metrics.scoreboard import Judged, Scoreboard
+from rankforce._objectives.sources import LABEL
 from rankforce._objectives.tables import Floats
 from rankforce.comparison.judge import Judgement
 from rankforce.data.runs import Qrels, Run
@@ -26,6 +27,7 @@ def judge_runs(
     threads: int,
 ) -> Judgement:
     """Every run by the judged documents of its queries; a query that nobody judged is left out."""
+    _check_sources(metrics)
     qrels = as_qrels(labels)
     runs = {name: as_run(system, name=f"run {name!r}") for name, system in systems.items()}
     queries = _choose_queries(runs, qrels, missing)
@@ -44,6 +46,15 @@ def judge_runs(
     notes += _left_out(runs, qrels, queries)
     ids = np.array(queries, dtype=object)
     return Judgement(list(metrics), values, ids, None, None, notes)
+
+
+def _check_sources(metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        if metric.source not in (None, LABEL):
+            raise ValueError(
+                f"{metric.name} reads the labels {metric.source!r}, but qrels know one label of a "
+                "document: give a RankingData, or labels of rows by name"
+            )
 
 
 def _choose_queries(runs: dict[str, Run], qrels: Qrels, missing: str) -> list[str]:

@@ -14,48 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.data.csv_text import MISSING, find_fault, find_mixed, open_text, read_header
-from rankforce.data.frames import fill, read_column
+from rankforce.data.frames import fill, read_column, to_vector
+from rankforce.data.roles import (
+    Asked,
+    ColumnsError,
+    Roles,
+    check_asked,
+    find_roles,
+    plain_columns,
+    wanted,
+    wants,
+    written_roles,
+)
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
 
 PathLike = str | os.PathLike[str]
 
-# Names that a column of each role may have, the first found; in any case.
-USUAL = {
-    "label": ("label", "grade", "relevance", "y", "target"),
-    "qid": ("qid", "query_id", "query", "group_id"),
-    "doc_id": ("doc_id", "docid", "document", "document_id", "url", "doc_url"),
-    "weight": ("weight",),
-}
 METADATA = b"rankforce"
 BATCH_VALUES = 1 << 21  # decoded at a time
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # without leading zeros: 07 and 7 are two ids
 CSV_BLOCK = 1 << 21  # bytes
-
-
-class Asked(NamedTuple):
-    """The columns that the caller names; the others are found."""
-
-    label: str | None = None
-    qid: str | None = None
-    doc_id: str | None = None
-    weight: str | None = None
-    sources: Sequence[str] = ()
-    features: Sequence[str] | None = None
-
-
-class Roles(NamedTuple):
-    """Which column is what."""
-
-    label: str | None
-    qid: str
-    doc_id: str | None
-    weight: str | None
-    sources: dict[str, str]  # name of the source -> column
-    features: list[str]
-    categorical: list[int] | None = None
-    categories: dict[int, list[Any]] | None = None
 
 
 class Columns(NamedTuple):
@@ -79,7 +59,8 @@ def read_parquet(
 ) -> RankingData:
     """Read a Parquet file; its columns are found by name, by what rankforce wrote, or as given.
 
-    Without `features` every other column of numbers or categories is one; text is left out.
+    Without `features` every other column of numbers or categories is one; text is left out, and so
+    is a column "label" where another is asked for: it would give that away.
 
     >>> import tempfile, pathlib, rankforce.data.write as write
     >>> from rankforce.data.ranking_data import RankingData
@@ -105,11 +86,12 @@ def open_parquet(path: PathLike, asked: Asked) -> Iterator[Columns]:
     with file:
         schema = file.schema_arrow
         written = json.loads((schema.metadata or {}).get(METADATA, b"null"))
-        if written and not any(asked[:5]) and asked.features is None:
-            roles = _written_roles(written)
+        check_asked(path, asked)
+        if written:
+            roles = written_roles(path, written, schema.names, asked)
         else:
             kinds = {field.name: _is_feature(pa, field.type) for field in schema}
-            roles = _find_roles(path, schema.names, kinds, asked)
+            roles = find_roles(path, schema.names, kinds, asked)
         step = max(BATCH_VALUES // max(len(roles.features), 1), 1024)
         rows = file.metadata.num_rows
         try:
@@ -162,12 +144,13 @@ def open_csv(
             guess = csv.ConvertOptions(**options)
             schema = csv.open_csv(stream, parse_options=parse, convert_options=guess).schema
         kinds = {field.name: _is_feature(pa, field.type) for field in schema}
-        roles = _find_roles(path, names, kinds, asked)
+        check_asked(path, asked)
+        roles = find_roles(path, names, kinds, asked)
         taken = {*wanted(roles), *roles.features}
         texts = [name for name in names if not kinds.get(name, True) and name not in taken]
         slip = find_mixed(path, separator, names, texts) if asked.features is None else None
         if slip:
-            raise _ColumnsError(slip)
+            raise ColumnsError(slip)
         types = _csv_types(pa, roles, schema)
 
         def read(columns: list[str]) -> Any:
@@ -178,14 +161,10 @@ def open_csv(
 
         yield Columns(names, roles, read, None)
     except (OSError, ValueError) as error:  # Arrow's own errors are among them
-        if isinstance(error, _ColumnsError):
+        if isinstance(error, ColumnsError):
             raise ValueError(str(error)) from None
-        found = find_fault(path, separator, names, _wants(roles) if roles else {})
+        found = find_fault(path, separator, names, wants(roles) if roles else {})
         raise ValueError(found or f"{path}: {_reason(error)}") from error
-
-
-class _ColumnsError(ValueError):
-    """A column is not there; the message is whole."""
 
 
 def _reason(error: Exception) -> str:
@@ -195,70 +174,6 @@ def _reason(error: Exception) -> str:
 def _is_feature(pa: Any, kind: Any) -> bool:
     names = ("integer", "floating", "boolean", "decimal", "dictionary", "null")
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
-
-
-def _find_roles(path: PathLike, names: list[str], kinds: dict[str, bool], asked: Asked) -> Roles:
-    sources, features = asked.sources, asked.features
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise _ColumnsError(f"{path}: column {twice[0]!r} occurs twice, expected names that differ")
-    others = {*sources, *(features or ())}
-    given: dict[str, str | None] = {role: getattr(asked, role) for role in USUAL}
-    found = {
-        role: _usual(names, role, others) if name is None else name for role, name in given.items()
-    }
-    named = [("source", name) for name in sources] + [("feature", name) for name in features or ()]
-    for what, name in [*found.items(), *named]:
-        if name is None and what in ("label", "qid"):
-            usual = ", ".join(USUAL[what])
-            raise _ColumnsError(
-                f"{path}: no column for the {what} (one of {usual}, or {what}=NAME): "
-                f"it has {_listed(names)}"
-            )
-        if name is not None and name not in names:
-            raise _ColumnsError(f"{path}: no column {name!r} ({what}): it has {_listed(names)}")
-    taken = {*found.values(), *sources}
-    if features is None:
-        features = [name for name in names if name not in taken and kinds.get(name, False)]
-    label, doc_id, weight = found["label"], found["doc_id"], found["weight"]
-    by_name = {name: name for name in sources}
-    return Roles(label, str(found["qid"]), doc_id, weight, by_name, list(features))
-
-
-def _usual(names: list[str], role: str, taken: set[str]) -> str | None:
-    by_lower = {name.lower(): name for name in reversed(names) if name not in taken}
-    return next((by_lower[name] for name in USUAL[role] if name in by_lower), None)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(repr(name) for name in names[:12]) + more
-
-
-def _written_roles(written: dict[str, Any]) -> Roles:
-    categories = {int(column): values for column, values in written["categories"].items()}
-    fields = {name: written[name] for name in Roles._fields if name != "categories"}
-    if not written["has_labels"]:
-        fields["label"] = None
-    return Roles(**fields, categories=categories)
-
-
-def _plain(roles: Roles) -> list[str]:
-    """The columns that are no features."""
-    names = (roles.label, roles.qid, roles.doc_id, roles.weight, *roles.sources.values())
-    return [name for name in names if name is not None]
-
-
-def wanted(roles: Roles) -> list[str]:
-    """The columns that are read."""
-    return list(dict.fromkeys([*_plain(roles), *roles.features]))
-
-
-def _wants(roles: Roles) -> dict[str, str]:
-    """What the cells of each column of a CSV file must be, for `find_fault`."""
-    wants = dict.fromkeys([*roles.features, *roles.sources.values()], "number")
-    wants.update({name: "label" for name in (roles.label, roles.weight) if name is not None})
-    return {**wants, roles.qid: "id"}
 
 
 def gather(
@@ -278,7 +193,7 @@ def gather(
     known = {} if known is None else known
     blocks: list[NDArray[np.float32]] = []
     features = np.empty((rows or 0, len(names)), np.float32)
-    plain: dict[str, list[Any]] = {name: [] for name in _plain(roles)}
+    plain: dict[str, list[Any]] = {name: [] for name in plain_columns(roles)}
     done = 0
     for batch in batches:
         block = features[done : done + batch.num_rows]
@@ -314,6 +229,7 @@ def _as_data(
         categorical=roles.categorical,
         sources={name: _floats(plain[column], name) for name, column in roles.sources.items()},
         categories=roles.categories or known or None,
+        label_name=roles.label_name,
     )
 
 
@@ -345,8 +261,9 @@ def add_categories(array: Any, seen: list[Any]) -> None:
 
 
 def _floats(pieces: list[Any], name: str) -> NDArray[np.float64]:
-    parts = [read_column(piece, f"column {name!r}", "pyarrow").values for piece in pieces]
-    return np.concatenate([np.empty(0), *parts]).astype(np.float64, copy=False)
+    # A dictionary is a way to store numbers here, no category.
+    plain = [p.dictionary_decode() if hasattr(p, "dictionary") else p for p in pieces]
+    return np.concatenate([np.empty(0), *(to_vector(p, f"column {name!r}") for p in plain)])
 
 
 def _chunked(pieces: list[Any]) -> Any:

@@ -16,9 +16,11 @@ import numpy as np
 
 from rankforce.data import columnar
 from rankforce.data import write as writer
+from rankforce.data.labels import labels_beside, labels_place
 from rankforce.data.open import MAGIC
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.read import find_format, read, read_beside
+from rankforce.data.read import find_format, read, read_beside, read_weights
+from rankforce.data.roles import Asked, wanted
 from rankforce.data.text_blocks import Shape, find_shape, read_blocks
 from rankforce.data.trec import write_qrels
 from rankforce.live_line import LiveLine, clock
@@ -44,8 +46,9 @@ def convert(
 
     Formats are "letor", "parquet" and "csv", or come from the names; text may be packed (.gz,
     .zst). No more than some blocks of rows are in memory at once. What the target has no place for
-    is said in one line on standard error. The target is whole or, after an error, as it was. A
-    target "qrels" has the labels alone, for tools of TREC.
+    is said in one line on standard error; the sources of text go to a file `.labels` beside it. The
+    target is whole or, after an error, as it was. A target "qrels" has the labels alone, for tools
+    of TREC.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -157,9 +160,7 @@ def _letor_blocks(path: Path, bar: Bar) -> Blocks:
     """Blocks of a text file, with the files beside it."""
     bar.start(f"checking {path.name}")
     shape = find_shape(path, seen=bar.seen)
-    weight = read_beside(path, (".weight",))
-    if weight is not None and len(weight) != shape.rows:
-        raise ValueError(f"{path}.weight has {len(weight)} lines, {path} has {shape.rows} rows")
+    weight, sources = read_weights(path, shape.rows), labels_beside(path, shape.rows)
     ends = None if shape.has_qid else _ends_of_queries(path, shape)
     bar.start("converting")
     first = 0
@@ -168,10 +169,14 @@ def _letor_blocks(path: Path, bar: Bar) -> Blocks:
         qid = file.qid
         if ends is not None:
             qid = np.searchsorted(ends, np.arange(first, end), side="right")
-        part = None if weight is None else weight[first:end]
         with _counted_from(first, f"{path}: "):
             data = RankingData(
-                file.features, file.labels, qid=qid, weight=part, doc_ids=file.doc_ids
+                file.features,
+                file.labels,
+                qid=qid,
+                weight=None if weight is None else weight[first:end],
+                doc_ids=file.doc_ids,
+                sources={name: values[first:end] for name, values in sources.items()},
             )
         yield data
         first = end
@@ -201,7 +206,7 @@ def _counted_from(first: int, place: str = "") -> Iterator[None]:
 
 def _parquet_blocks(path: Path, bar: Bar) -> Blocks:
     """Blocks of a Parquet file."""
-    with columnar.open_parquet(path, columnar.Asked()) as columns:
+    with columnar.open_parquet(path, Asked()) as columns:
         _say_left_out(path, columns, bar)
         rows = columns.rows or 0
         known = _find_categories(path, columns, bar)
@@ -212,7 +217,7 @@ def _parquet_blocks(path: Path, bar: Bar) -> Blocks:
 def _csv_blocks(path: Path, bar: Bar) -> Blocks:
     """Blocks of a CSV file; whether all query ids are numbers is only known at its end."""
     file = _CountedFile()
-    with columnar.open_csv(path, columnar.Asked(), open_stream=file.open) as columns:
+    with columnar.open_csv(path, Asked(), open_stream=file.open) as columns:
         _say_left_out(path, columns, bar)
         bar.start(f"checking {path.name}")
         is_whole, qid = True, columns.roles.qid
@@ -227,8 +232,8 @@ def _csv_blocks(path: Path, bar: Bar) -> Blocks:
 
 
 def _say_left_out(path: Path, columns: columnar.Columns, bar: Bar) -> None:
-    wanted = set(columnar.wanted(columns.roles))
-    names = [repr(name) for name in columns.names if name not in wanted]
+    taken = set(wanted(columns.roles))
+    names = [repr(name) for name in columns.names if name not in taken]
     if names:
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         shown = ", ".join(names[:SHOWN]) + more
@@ -269,7 +274,7 @@ def _column_blocks(
 ) -> Blocks:
     """Batches of columns as data; `seen` is told the rows so far."""
     done = 0
-    with contextlib.closing(columns.read(columnar.wanted(columns.roles))) as batches:
+    with contextlib.closing(columns.read(wanted(columns.roles))) as batches:
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -312,12 +317,12 @@ class _CountedFile:
 def _noted(blocks: Blocks, kind: str, target: Path, bar: Bar) -> Blocks:
     """The blocks; at the first, a line on what the target cannot hold."""
     for number, data in enumerate(blocks):
-        if number == 0 and (lost := _lost(data, kind)):
+        if number == 0 and (lost := _lost(data, kind, target)):
             bar.say(f"{target}: {'; '.join(lost)}")
         yield data
 
 
-def _lost(data: RankingData, kind: str) -> list[str]:
+def _lost(data: RankingData, kind: str, target: Path) -> list[str]:
     """What is not the same behind a writer of this format."""
     if kind == "parquet":
         return []
@@ -326,14 +331,21 @@ def _lost(data: RankingData, kind: str) -> list[str]:
     has = {
         "feature names": kind == "letor" and data.feature_names != usual,
         "weights": kind == "letor" and data.row_weight is not None,
-        "sources": kind == "letor" and bool(data.sources),
         "the marks and names of categories": bool(data.categorical),
     }
     if any(has.values()):
         what = ", ".join(name for name, is_there in has.items() if is_there)
         lost.append(f"{NAMES[kind]} has no place for {what}: left out")
-    if kind == "csv" and data.sources:
-        lost.append(f"sources are plain columns: read with sources={list(data.sources)}")
+    name = writer.label_column(data, kind)
+    if name != data.label_name:
+        lost.append(f"the label {data.label_name!r} is called {name!r}")
+    if data.sources and kind == "letor":
+        lost.append(f"sources are beside it, in {labels_place(target).name}")
+    elif data.sources:
+        how = f"sources={list(data.sources)}"
+        if not writer.is_found(name, data):
+            how = f"labels={[name, *data.sources]}"
+        lost.append(f"sources are plain columns: read with {how}")
     if not data.has_labels:
         lost.append("the source has no labels: 0 is written")
     return lost
@@ -367,6 +379,7 @@ def _joined(parts: list[RankingData]) -> RankingData:
         feature_names=first.feature_names,
         categorical=first.categorical,
         categories=first.categories,
+        label_name=first.label_name,
         sources={name: _together([part.sources[name] for part in parts]) for name in first.sources},
     )
 

@@ -45,7 +45,7 @@ def read_header(path: PathLike) -> tuple[str, list[str]]:
     names = next(csv.reader([first], delimiter=separator), [])
     if not names:
         raise ValueError(f"{path}: is empty: expected a header line and rows")
-    if all(_number(name) is not None for name in names):
+    if all(to_number(name) is not None for name in names):
         raise ValueError(f"{path}, line 1: {first.strip()[:SHOWN]!r}: expected names of columns")
     return separator, names
 
@@ -90,7 +90,7 @@ def find_mixed(path: PathLike, separator: str, names: list[str], texts: list[str
             for name, column in columns.items():
                 cell = cells[column] if column < len(cells) else ""
                 if cell.strip() not in MISSING:
-                    (words if _number(cell) is None else numbers)[name] += 1
+                    (words if to_number(cell) is None else numbers)[name] += 1
     mixed = next((name for name in texts if numbers[name] > words[name]), None)
     return None if mixed is None else find_fault(path, separator, names, {mixed: "number"})
 
@@ -106,7 +106,7 @@ def _wrong(cell: str, want: str) -> str | None:
         return None if cell else "expected a query id"
     if cell.strip() in MISSING or cell.lower() in ("true", "false"):
         return "expected a number" if want == "label" else None
-    value = _number(cell)
+    value = to_number(cell)
     if value is None:
         return "expected a number"
     if math.isinf(value) or (want == "number" and abs(value) >= LARGEST):
@@ -114,7 +114,12 @@ def _wrong(cell: str, want: str) -> str | None:
     return None
 
 
-def _number(cell: str) -> float | None:
+def to_number(cell: str) -> float | None:
+    """The number that a cell holds; None if it holds none.
+
+    >>> to_number(" 1e3"), to_number("1_000")
+    (1000.0, None)
+    """
     try:
         return None if "_" in cell else float(cell)
     except ValueError:

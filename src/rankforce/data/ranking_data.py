@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce.queries import QueryIndex, index_queries, query_ids
+from rankforce.data.preferences import Preferences, check_preferences, take_preferences
+from rankforce.queries import QueryIndex, index_queries, query_ids, spans
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +22,9 @@ class RankingData:
     `X` is a NumPy array, a SciPy sparse matrix, a pandas or polars frame or an Arrow table; it
     becomes float32. `qid` is one id per row in any order, `group` the sizes of queries that stand
     one behind the other. `weight` is one number per row, `query_weight` one per query in order of
-    first appearance. `sources` are further label columns by name, NaN where unknown.
+    first appearance. `sources` are further label columns by name, NaN where unknown, and
+    `label_name` is that of the first. `preferences` are pairs of rows, as a tuple (hi, lo) or
+    (hi, lo, weight), or as a table of pairs with these columns: `hi` should rank above `lo`.
 
     >>> import rankforce as rf
     >>> data = rf.RankingData([[0.1], [0.4], [0.3]], [0, 2, 1], qid=["a", "b", "a"])
@@ -30,6 +33,8 @@ class RankingData:
     >>> data.sizes.tolist()
     [2, 1]
     """
+
+    preferences: Preferences | None
 
     def __init__(
         self,
@@ -45,6 +50,8 @@ class RankingData:
         categorical: Sequence[int | str] | None = None,
         sources: Mapping[str, Any] | None = None,
         categories: Mapping[int, list[Any]] | None = None,
+        label_name: str = "label",
+        preferences: Any = None,
     ) -> None:
         from rankforce.data.frames import to_matrix
 
@@ -58,16 +65,12 @@ class RankingData:
         self._qid = None if qid is None else np.asarray(qid)
         self.labels = _check_vector("labels", np.zeros(rows) if y is None else y, rows)
         self.has_labels = y is not None
-        self.weight = None if weight is None else _check_weight("weight", weight, rows)
-        queries = len(self.index.sizes)
-        self.query_weight = (
-            None if query_weight is None else _check_weight("query_weight", query_weight, queries)
-        )
+        self.weight = _check_weight("weight", weight, rows)
+        self.query_weight = _check_weight("query_weight", query_weight, len(self.index.sizes))
         self._doc_ids = _check_length("doc_ids", doc_ids, rows)
-        self.sources = {
-            name: _check_vector(f"source {name!r}", values, rows, missing=True)
-            for name, values in (sources or {}).items()
-        }
+        self.label_name = label_name
+        self.sources = _check_sources(sources or {}, rows, label_name)
+        self.preferences = self._checked(preferences)
 
     @property
     def rows(self) -> int:
@@ -108,6 +111,26 @@ class RankingData:
             return np.asarray(to_numpy(zero_copy_only=False), dtype=object)
         return np.asarray(self._doc_ids, dtype=object)
 
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the label columns: the label first, then the sources."""
+        return [self.label_name, *self.sources]
+
+    def column(self, source: str | None = None) -> Floats:
+        """The label column of that name; the labels for None, and for "label" if no source has it.
+
+        >>> import rankforce as rf
+        >>> data = rf.RankingData([[0.5]], [2], qid=[1], label_name="grade", sources={"age": [7]})
+        >>> data.column("age"), data.column("grade"), data.column("label")
+        (array([7.]), array([2.]), array([2.]))
+        """
+        if source in self.sources:
+            return self.sources[source]
+        if source in (None, "label", self.label_name):
+            return self.labels
+        names = ", ".join(repr(name) for name in self.label_names)
+        raise ValueError(f"no label column {source!r}: the data has {names}")
+
     @cached_property
     def row_weight(self) -> Floats | None:
         """Weight of each row: its own times its query's; None if all are 1."""
@@ -147,17 +170,32 @@ class RankingData:
         changed.features, changed.categories = features, dict(wanted)
         return changed
 
+    def with_preferences(self, preferences: Any) -> RankingData:
+        """The same data with these pairs, in any form that `RankingData` takes, and no others.
+
+        >>> import rankforce as rf
+        >>> data = rf.RankingData([[0.1], [0.4]], [0, 0], group=[2])
+        >>> data.with_preferences([[1, 0]]).preferences
+        Preferences(hi=array([1]), lo=array([0]), weight=array([1.]))
+        """
+        changed = copy.copy(self)
+        changed.preferences = self._checked(preferences)
+        return changed
+
+    def _checked(self, preferences: Any) -> Preferences | None:
+        if preferences is None:
+            return None
+        return check_preferences(preferences, self.index, self.query_ids)
+
     def take_queries(self, queries: ArrayLike) -> RankingData:
         """The data of some queries, by their numbers in order of first appearance."""
-        chosen = np.asarray(queries, dtype=np.int64)
-        pointer = self.index.pointer
-        places = np.concatenate(
-            [np.arange(pointer[q], pointer[q + 1]) for q in chosen] or [np.empty(0, np.int64)]
-        )
+        chosen = _check_queries(queries, len(self.sizes))
+        places = spans(self.index.pointer[chosen], self.index.pointer[chosen + 1])
         rows = self.index.row[places] if len(self.index.row) else places
+        pairs = self.preferences
         return RankingData(
             self.features[rows],
-            self.labels[rows],
+            self.labels[rows] if self.has_labels else None,
             qid=None if self._qid is None else self._qid[rows],
             group=self.sizes[chosen] if self._qid is None else None,
             weight=None if self.weight is None else self.weight[rows],
@@ -167,6 +205,8 @@ class RankingData:
             categorical=self.categorical,
             sources={name: values[rows] for name, values in self.sources.items()},
             categories=self.categories,
+            label_name=self.label_name,
+            preferences=None if pairs is None else take_preferences(pairs, self.index, chosen),
         )
 
     def __repr__(self) -> str:
@@ -189,11 +229,39 @@ def _check_vector(name: str, values: Any, rows: int, *, missing: bool = False) -
     bad = np.flatnonzero(np.isinf(vector) if missing else ~np.isfinite(vector))
     if bad.size:
         rest = "finite numbers or NaN" if missing else "finite numbers"
+        if name == "labels" and np.isnan(vector[bad[0]]):
+            rest += " (labels with gaps can be a source)"
         raise ValueError(f"{name}: row {bad[0]} is {vector[bad[0]]}, expected {rest}")
     return vector
 
 
-def _check_weight(name: str, values: Any, count: int) -> Floats:
+def _check_sources(sources: Mapping[str, Any], rows: int, label_name: str) -> dict[str, Floats]:
+    for name in (label_name, *sources):
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"{name!r} is no name of a label column: expected text")
+    if label_name in sources:
+        raise ValueError(f"source {label_name!r} has the name of the label: expected another")
+    return {
+        name: _check_vector(f"source {name!r}", values, rows, missing=True)
+        for name, values in sources.items()
+    }
+
+
+def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
+    chosen = np.asarray(queries)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        what = f"{chosen.dtype.name} of shape {chosen.shape}"
+        raise ValueError(f"queries is {what}: expected a list of numbers of queries")
+    bad = np.flatnonzero((chosen < 0) | (chosen >= count))
+    if bad.size:
+        where = f"queries[{bad[0]}] is {chosen[bad[0]]}"
+        raise ValueError(f"{where}: expected a whole number below {count}")
+    return chosen.astype(np.int64)
+
+
+def _check_weight(name: str, values: Any, count: int) -> Floats | None:
+    if values is None:
+        return None
     vector = np.asarray(values, dtype=np.float64)
     if vector.shape != (count,):
         raise ValueError(

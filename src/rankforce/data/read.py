@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.data.labels import choose_labels, labels_beside, split_labels
 from rankforce.data.ranking_data import RankingData
 
 PACKED = (".gz", ".zst")
 
 
-def read(path: str | Path, *, format: str | None = None, **columns: Any) -> RankingData:
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    labels: str | Sequence[str] | None = None,
+    **columns: Any,
+) -> RankingData:
     """Read LETOR or SVMlight text, Parquet or CSV; packed with gzip or zstd if you like.
 
     The format is that of the name's ending (`.parquet`, `.csv`, `.tsv`, anything else is text), or
     `format` ("letor", "parquet", "csv"). Text without `qid:` takes the sizes of its queries from a
-    file of the same name with `.query` or `.group` behind it, and weights from `.weight`.
-    `columns` names columns of tables: `label=`, `qid=`, `doc_id=`, `weight=`, `sources=`,
-    `features=`.
+    file of the same name with `.query` or `.group` behind it, weights from `.weight`, and further
+    label columns, which become sources, from `.labels` (`rankforce.data.labels` says how it looks).
+
+    `labels` are names of label columns, as a list or with commas: the first is the label, the
+    others are sources; that of a line of text is called "label". `columns` names columns of tables:
+    `label=`, `qid=`, `doc_id=`, `weight=`, `sources=`, `features=`.
 
     >>> import tempfile
     >>> name = Path(tempfile.mkdtemp()) / "small.txt"
@@ -28,6 +39,9 @@ def read(path: str | Path, *, format: str | None = None, **columns: Any) -> Rank
     >>> data = read(name)
     >>> data, data.features.tolist(), data.doc_ids.tolist()
     (RankingData(2 rows, 1 queries, 2 features), [[0.5, 1.0], [0.25, 0.0]], ['D1', 'D2'])
+    >>> _ = name.with_name("small.txt.labels").write_text("click,age\\n0.5,3\\n,1\\n")
+    >>> read(name, labels="label,click").sources
+    {'click': array([0.5, nan])}
     """
     place = Path(path)
     if not place.is_file():
@@ -38,14 +52,29 @@ def read(path: str | Path, *, format: str | None = None, **columns: Any) -> Rank
         if columns:
             names = ", ".join(columns)
             raise ValueError(f"{place} is text, which has no named columns: leave out {names}")
-        return read_letor(place)
+        return read_letor(place, labels=labels)
     from rankforce.data.columnar import read_csv, read_parquet
 
+    asked = _with_labels(columns, labels)
     if kind == "parquet":
-        return read_parquet(place, **columns)
+        return read_parquet(place, **asked)
     if kind == "csv":
-        return read_csv(place, **columns)
+        return read_csv(place, **asked)
     raise ValueError(f"unknown format {kind!r}: choose 'letor', 'parquet' or 'csv'")
+
+
+def _with_labels(columns: dict[str, Any], labels: str | Sequence[str] | None) -> dict[str, Any]:
+    """The columns to read, where `labels` names the label and the sources."""
+    if labels is None:
+        return columns
+    for name in ("label", "sources"):
+        if columns.get(name):
+            raise ValueError(
+                f"labels={labels!r} and {name}={columns[name]!r}: labels names the label and the "
+                f"sources, leave out {name}"
+            )
+    first, *others = split_labels(labels)
+    return {**columns, "label": first, "sources": others}
 
 
 def find_format(path: Path) -> str:
@@ -62,7 +91,7 @@ def find_format(path: Path) -> str:
     return "csv" if name.endswith((".csv", ".tsv")) else "letor"
 
 
-def read_letor(path: Path) -> RankingData:
+def read_letor(path: Path, *, labels: str | Sequence[str] | None = None) -> RankingData:
     """Read LETOR or SVMlight text, with the files beside it."""
     from rankforce.data.text import read_text
 
@@ -75,21 +104,30 @@ def read_letor(path: Path) -> RankingData:
                 f"{path} has no qid: and there is no {path.name}.query beside it: "
                 "which rows belong to one query?"
             )
-    weight = read_beside(path, (".weight",))
     rows = len(file.labels)
-    if weight is not None and len(weight) != rows:
-        raise ValueError(f"{path}.weight has {len(weight)} lines, {path} has {rows} rows")
+    weight = read_weights(path, rows)
+    chosen = choose_labels(path, file.labels, labels_beside(path, rows), labels)
     try:
         return RankingData(
             file.features,
-            file.labels,
+            chosen.values,
             qid=file.qid,
             group=group,
             weight=weight,
             doc_ids=file.doc_ids,
+            label_name=chosen.name,
+            sources=chosen.sources,
         )
     except ValueError as error:
         raise ValueError(f"{path} and the files beside it: {error}") from None
+
+
+def read_weights(path: Path, rows: int) -> NDArray[np.float64] | None:
+    """The weights beside a text file of so many rows; None if there are none."""
+    weight = read_beside(path, (".weight",))
+    if weight is not None and len(weight) != rows:
+        raise ValueError(f"{path}.weight has {len(weight)} lines, {path} has {rows} rows")
+    return weight
 
 
 def read_beside(path: Path, endings: tuple[str, ...]) -> NDArray[np.float64] | None:

@@ -17,9 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankforce.data.blocks import Block, Blocks
-from rankforce.data.complaints import NOT_UTF8, complaint
-from rankforce.data.open import Source
+from rankforce.data.lines import read_lines
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.runs import (
     QRELS,
@@ -192,30 +190,14 @@ def _read(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
 def _rows(path: PathLike, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
     """The number of each line that is not blank, and its columns."""
     count, is_first = len(layout.columns), True
-    with Source(path) as source:
-        blocks = Blocks(source, block_bytes=BLOCK_BYTES, pieces=1)
-        for block in iter(blocks.next, None):
-            lines = _text(path, block).split("\n")
-            for line, text in enumerate(lines, block.lines_before + 1):
-                columns = text.split()
-                if len(columns) == count:
-                    yield line, columns
-                    is_first = False
-                elif columns:
-                    raise ValueError(_miscounted(path, line, columns, layout, is_first))
-
-
-def _text(path: PathLike, block: Block) -> str:
-    begin, end, _ = block.pieces[0]
-    wrong = block.text.find(b"\0", begin, end)
-    try:
-        text = block.text[begin:end].decode()
-    except UnicodeDecodeError as error:
-        at = begin + error.start
-        wrong = at if wrong < 0 else min(wrong, at)
-    if wrong >= 0:
-        raise ValueError(complaint(path, block, wrong, NOT_UTF8))
-    return text
+    with contextlib.closing(read_lines(path, block_bytes=BLOCK_BYTES)) as lines:
+        for line, text in lines:
+            columns = text.split()
+            if len(columns) == count:
+                yield line, columns
+                is_first = False
+            elif columns:
+                raise ValueError(_miscounted(path, line, columns, layout, is_first))
 
 
 def _miscounted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
+import itertools
 import json
 import os
 from collections import deque
@@ -17,6 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.data.columnar import METADATA
+from rankforce.data.labels import (
+    TEXT_LABEL,
+    check_writable,
+    find_labels,
+    label_lines,
+    labels_place,
+)
+from rankforce.data.roles import usual_column
 from rankforce.files import whole_file
 
 if TYPE_CHECKING:
@@ -57,7 +66,8 @@ def write(
 
     The format is "letor", "parquet" or "csv", or comes from the name; `.gz` and `.zst` compress
     text. The file appears under its name when all of it is there. LETOR text has no place for
-    names, weights and sources; weights of queries go into those of rows.
+    names and weights, and its sources go to a file `.labels` beside it; weights of queries go into
+    those of rows. No file has a place for preferences.
 
     >>> import tempfile, pathlib
     >>> from rankforce.data.ranking_data import RankingData
@@ -71,10 +81,48 @@ def write(
     kind, codec = find_target(target, format)
     if not target.parent.is_dir() or target.is_dir():
         raise ValueError(f"{target}: expected the name of a file in a folder that exists")
-    blocks = [data] if hasattr(data, "features") else data
-    with whole_file(target) as part, _open(part, codec) as stream:
-        rows = _WRITERS[kind](iter(blocks), stream)
-    return rows
+    blocks: Iterator[Any] = iter([data] if hasattr(data, "features") else data)
+    with contextlib.ExitStack() as stack:
+        if kind == "letor":
+            blocks = _with_labels(blocks, target, stack)
+        part = stack.enter_context(whole_file(target))
+        stream = stack.enter_context(_open(part, codec))
+        return _WRITERS[kind](blocks, stream)
+
+
+def _with_labels(
+    blocks: Iterator[RankingData], target: Path, stack: contextlib.ExitStack
+) -> Iterator[RankingData]:
+    """The blocks; their sources go to the file of labels beside the target, if they have some."""
+    first = next(blocks, None)
+    if first is None:
+        return blocks
+    check_writable(first.sources)
+    stream = None
+    if first.sources:
+        place = labels_place(target)
+        part = stack.enter_context(whole_file(place))
+        stream = stack.enter_context(_open(part, place.suffix))
+        stream.write(("\t".join(first.sources) + "\n").encode())
+    elif other := find_labels(target):
+        raise ValueError(
+            f"{other} would be read with {target}, which has no sources: move it away, or choose "
+            "another target"
+        )
+    return _label_writer(itertools.chain([first], blocks), list(first.sources), stream)
+
+
+def _label_writer(
+    blocks: Iterator[RankingData], names: list[str], stream: Any
+) -> Iterator[RankingData]:
+    before = 0
+    for data in blocks:
+        if list(data.sources) != names:
+            raise ValueError(f"the block from row {before} has other sources than the first")
+        if stream is not None:
+            stream.write(label_lines(data))
+        yield data
+        before += data.rows
 
 
 def find_target(target: Path, format: str | None) -> tuple[str, str]:
@@ -278,14 +326,16 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
 
     def free(name: str) -> str:
         if is_strict and name in taken:
-            raise ValueError(f"feature {name!r} has the name of another column: rename it")
+            what = "feature" if name in data.feature_names else "source"
+            raise ValueError(f"{what} {name!r} has the name of another column: rename it")
         while name in taken:
             name += "_"
         taken.add(name)
         return name
 
     return {
-        "label": free("label"),
+        "label": free(label_column(data, "csv" if is_strict else "parquet")),
+        "label_name": data.label_name,
         "qid": free("qid"),
         "doc_id": None if data.doc_ids is None else free("doc_id"),
         "weight": None if data.row_weight is None else free("weight"),
@@ -295,6 +345,25 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
         "categories": {str(column): values for column, values in data.categories.items()},
         "has_labels": data.has_labels,
     }
+
+
+def label_column(data: RankingData, kind: str) -> str:
+    """What the label is called in a file of that format.
+
+    In CSV it keeps its name only where a reader finds it by that: no other column becomes the label
+    when the names are left to the reader.
+    """
+    if kind == "letor":
+        return TEXT_LABEL
+    is_free = "label" not in (*data.feature_names, *data.sources)
+    if kind == "csv" and is_free and not is_found(data.label_name, data):
+        return "label"
+    return data.label_name
+
+
+def is_found(name: str, data: RankingData) -> bool:
+    """Whether a reader of CSV takes the column of that name for the label without being told."""
+    return usual_column([name, *data.sources, *data.feature_names], "label") == name
 
 
 def _table(rows: Rows, names: dict[str, Any]) -> Any:

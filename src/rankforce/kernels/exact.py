@@ -32,7 +32,22 @@ from rankforce.kernels.weights import fill_weights
 
 
 @kernel
-def walk_query(n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight):
+def walk_query(
+    n,
+    members,
+    classes,
+    tier_start,
+    tier_stop,
+    integers,
+    docs,
+    tables,
+    rules,
+    force,
+    is_push,
+    hi,
+    lo,
+    weight,
+):
     """Every row of pairs: push it, or count its pairs and list them as far as `hi` has room.
 
     Returns the sum of lambda magnitudes, or the number of pairs.
@@ -51,8 +66,8 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, is_pus
                 continue
             for side in range(2 if members < n else 1):
                 is_hi = side == 0
-                start = below if is_hi else np.int64(0)
-                end = n if is_hi else above
+                start = below if is_hi else tier_start[c]
+                end = tier_stop[c] if is_hi else above
                 while start < end:
                     stop = tile_end(start, end)
                     fill_weights(
@@ -180,10 +195,25 @@ def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integ
 def list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight):
     """Number of pairs of a loaded query; lists them, in label order, as far as `hi` has room."""
     n = queries.pointer[q + 1] - queries.pointer[q]
-    classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
+    first, last = labels.class_pointer[q], labels.class_pointer[q + 1]
     force = Force(1.0, 0.0, 1.0)
     return np.int64(
-        walk_query(n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight)
+        walk_query(
+            n,
+            members,
+            labels.class_start[first:last],
+            labels.tier_start[first:last],
+            labels.tier_stop[first:last],
+            integers,
+            docs,
+            tables,
+            rules,
+            force,
+            False,
+            hi,
+            lo,
+            weight,
+        )
     )
 
 

@@ -62,22 +62,23 @@ def flush(n, floats, docs):
 
 
 @kernel
-def push_all(n, classes, rank, floats, docs, tables, rules, force):
+def push_all(n, classes, tier_stop, rank, floats, docs, tables, rules, force):
     """Every pair with different labels; returns the sum of lambda magnitudes."""
     total = 0.0
     rows = 0
-    by_four = rules.kind <= BY_STEP and not rules.is_sigmoid
+    by_four = rules.kind <= BY_STEP and not rules.is_sigmoid and not rules.is_tiered
     for c in range(len(classes) - 2):
         i = classes[c]
         below = classes[c + 1]
+        stop = tier_stop[c]
         if by_four:
-            fill_term(i, below, n, docs, rules)
+            fill_term(i, below, stop, docs, rules)
         while i < below:
             if by_four:
-                total += push_four_below(i, min(below - i, 4), below, n, docs, rules, force)
+                total += push_four_below(i, min(below - i, 4), below, stop, docs, rules, force)
                 i += 4
             else:
-                total += push_run(i, np.bool_(True), below, n, docs, rank, tables, rules, force)
+                total += push_run(i, np.bool_(True), below, stop, docs, rank, tables, rules, force)
                 i += 1
             rows += 1
             if rows % FLUSH == 0:
@@ -97,7 +98,9 @@ def clear_mask(n, docs):
 
 
 @kernel
-def push_members(n, members, classes, integers, floats, docs, tables, rules, force):
+def push_members(
+    n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
+):
     """Pairs with at least one member.
 
     A member meets, as hi, everything below its label and, as lo, the documents above its label
@@ -115,9 +118,11 @@ def push_members(n, members, classes, integers, floats, docs, tables, rules, for
         for i in range(above, below):
             if inside[i] == 0:
                 continue
-            total += push_run(i, np.bool_(True), below, n, docs, rank, tables, rules, force)
             total += push_run(
-                i, np.bool_(False), np.int64(0), above, docs, rank, tables, rules, force
+                i, np.bool_(True), below, tier_stop[c], docs, rank, tables, rules, force
+            )
+            total += push_run(
+                i, np.bool_(False), tier_start[c], above, docs, rank, tables, rules, force
             )
             rows += 1
             if rows % FLUSH == 0:
@@ -147,16 +152,25 @@ def push_members_by_four(n, members, integers, floats, docs, rules, force):
 
 
 @kernel
-def push_query(n, members, classes, integers, floats, docs, tables, rules, force):
+def push_query(
+    n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
+):
     """All forces of a loaded query into the sums of `floats`; returns their total magnitude."""
     total = 0.0
     rank = integers[RANK]
     if members == n:
-        total += push_all(n, classes, rank, floats, docs, tables, rules, force)
-    elif members > 0 and rules.is_symmetric and rules.kind == BY_RANK and not rules.is_sigmoid:
+        total += push_all(n, classes, tier_stop, rank, floats, docs, tables, rules, force)
+    elif (
+        members > 0
+        and rules.is_symmetric
+        and rules.kind == BY_RANK
+        and not (rules.is_sigmoid or rules.is_tiered)
+    ):
         total += push_members_by_four(n, members, integers, floats, docs, rules, force)
     elif members > 0:
-        total += push_members(n, members, classes, integers, floats, docs, tables, rules, force)
+        total += push_members(
+            n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
+        )
     flush(n, floats, docs)
     if 0 < rules.band < n:
         total += push_band(n, rank, docs, floats, tables, rules, force)
@@ -212,7 +226,7 @@ def push_block(
     no_pairs = np.empty(0, np.int64)
     no_weights = np.empty(0, np.float64)
     pointer, row, query_key = queries
-    position, u, scales, class_pointer, class_start, positives, strategies = labels
+    position, u, scales, class_pointer, class_start, starts, stops, positives, strategies = labels
     for q in range(first, last):
         start = pointer[q]
         n = pointer[q + 1] - start
@@ -220,6 +234,8 @@ def push_block(
         if n > 0 and not low <= high:
             return q
         classes = class_start[class_pointer[q] : class_pointer[q + 1]]
+        tier_start = starts[class_pointer[q] : class_pointer[q + 1]]
+        tier_stop = stops[class_pointer[q] : class_pointer[q + 1]]
         if len(classes) < 3 or scales[q] == 0.0:
             for p in range(n):
                 floats[SUM_LAM, p] = 0.0
@@ -258,6 +274,8 @@ def push_block(
                 n,
                 members,
                 classes,
+                tier_start,
+                tier_stop,
                 integers,
                 wide_docs,
                 tables,
@@ -286,7 +304,19 @@ def push_block(
                 docs,
             )
             exponentials(n, rules.sigma, docs)
-            total = push_query(n, members, classes, integers, floats, docs, tables, rules, force)
+            total = push_query(
+                n,
+                members,
+                classes,
+                tier_start,
+                tier_stop,
+                integers,
+                floats,
+                docs,
+                tables,
+                rules,
+                force,
+            )
         factor, factor_hess = norm_factors(n, total, norm, scales[q], rules, floats)
         is_step = (norm == STD_NORM or rules.is_sigmoid) and factor > 0.0 and total > 0.0
         write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess)

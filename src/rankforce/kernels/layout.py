@@ -73,6 +73,8 @@ class LabelOrder(NamedTuple):
     scale: Array  # of the weights of each query; 0 when it has no pair
     class_pointer: Array  # query q has the classes class_pointer[q]..class_pointer[q+1]-1
     class_start: Array  # first document of each class, and n behind the last
+    tier_start: Array  # of each class, the first document that it may be paired with
+    tier_stop: Array  # and the first behind the last of them
     positive: Array  # number of documents with a positive label
     strategy: Array  # of Lambda-eX
 
@@ -103,6 +105,7 @@ class Rules(NamedTuple):
     sigma: float
     center: float
     is_sigmoid: bool
+    is_tiered: bool  # only documents of one tier are paired, whose runs end anywhere
 
 
 class Force(NamedTuple):

@@ -32,7 +32,8 @@ def push_run(i, is_hi, start, end, docs, rank, tables, rules, force):
     total = 0.0
     while start < end:
         stop = tile_end(start, end)
-        count = padded(stop - start)
+        # Behind a tier stand other documents, not padding.
+        count = np.uint64(stop - start) if rules.is_tiered else padded(stop - start)
         fill_extra(i, is_hi, start, count, docs, rank, tables, rules)
         total += push_row(i, is_hi, start, count, docs, rules, force)
         start = stop

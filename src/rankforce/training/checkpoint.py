@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankforce._metrics.metric import Metric
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.model import MANIFEST, TEXT, Model, load_model
@@ -29,12 +29,14 @@ _FREE = {
 }
 
 
-def record(settings: Settings, objective: Objective, metrics: Sequence[Metric]) -> dict[str, Any]:
+def record(
+    settings: Settings, objective: AnyObjective, metrics: Sequence[Metric]
+) -> dict[str, Any]:
     """The settings that decide a model, as JSON can hold them."""
     values = {name: getattr(settings, name) for name in sorted(NAMES - _FREE)}
     values["objective"] = objective.name
-    if isinstance(settings.objective, Objective):
-        values |= objective.arguments
+    if isinstance(settings.objective, (AnyObjective, Mapping)):
+        values["objective"] = objective.described()
     values["eval_metric"] = [metric.name for metric in metrics]
     values["n_estimators"] = settings.n_estimators
     values["early_stopping_rounds"] = settings.early_stopping_rounds
@@ -67,7 +69,7 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
     chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, 512)).astype(np.int64))
     sample = data.features[chosen]
     dense = sample if isinstance(sample, np.ndarray) else sample.toarray()
-    return {
+    marks = {
         "rows": rows,
         "queries": len(data.sizes),
         "features": int(data.features.shape[1]),
@@ -79,6 +81,10 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
         "scores to start from": _mark(base),
         "sample of features": _mark(dense),
     }
+    marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
+    if data.preferences is not None:
+        marks["preferences"] = _mark(np.stack([np.asarray(v, float) for v in data.preferences]))
+    return marks
 
 
 def _mark(values: Any) -> int | None:

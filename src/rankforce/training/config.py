@@ -21,7 +21,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"cannot read {place}: {getattr(error, 'strerror', error)}") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{place}: {error}") from None
-    for key in ("train", "valid", "out", "checkpoint"):
+    for key in ("train", "valid", "out", "checkpoint", "preferences"):
         if key in config:
             config[key] = _beside(place, config[key])
     return config

@@ -14,7 +14,7 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.splits import query_folds
 from rankforce.ranker import Ranker
-from rankforce.training.watch import make_metrics, metric_key
+from rankforce.training.watch import Watched, make_metrics
 
 
 class CrossValidation(NamedTuple):
@@ -57,7 +57,8 @@ def cv(
 ) -> CrossValidation:
     """Train on all queries but a fold, score that fold, for every fold.
 
-    `ranker` is a Ranker or its parameters, `X` features or a RankingData. With
+    `ranker` is a Ranker or its parameters, `X` features or a RankingData, `metrics` one or more, or
+    an `rf.scorecard`, whose `choose` takes the results of several rankers. With
     `early_stopping_rounds`, a fifth of the training queries is held out to decide when to stop:
     the scored fold never decides.
 
@@ -72,6 +73,7 @@ def cv(
     template = Ranker(**ranker) if isinstance(ranker, dict) else ranker
     settings = template.settings()
     chosen = make_metrics(metrics or settings.eval_metric, settings.make_objective(), k=settings.k)
+    board = Scoreboard(chosen, data)  # labels that are not there are missed before training
     queries = len(data.sizes)
     parts = query_folds(queries, folds, seed=seed)
     scores = np.full(data.rows, np.nan)
@@ -85,9 +87,8 @@ def cv(
             raise KeyboardInterrupt
         scores[rows_of(data, part)] = fitted.predict(data.take_queries(part))
         rankers.append(fitted)
-    board = Scoreboard(chosen, data.labels, index=data.index)
     per_query = board.values(scores)
-    values = {metric_key(one): row for one, row in zip(chosen, per_query, strict=True)}
+    values = {one.key: row for one, row in zip(chosen, per_query, strict=True)}
     weights = data.metric_weight
     fold_means = {
         name: [mean(row[part], None if weights is None else weights[part]) for part in parts]
@@ -103,7 +104,7 @@ def _fit(
     seed: int,
     rounds: int | None,
     callbacks: Sequence[Any],
-    metrics: Sequence[Any],
+    metrics: Watched,
 ) -> Ranker:
     ranker = Ranker(**template.get_params(deep=False))
     if rounds is None:
@@ -113,7 +114,7 @@ def _fit(
     return ranker.fit(
         data.take_queries(kept),
         eval_set=[data.take_queries(held)],
-        eval_metric=list(metrics),
+        eval_metric=metrics,
         early_stopping_rounds=rounds,
         callbacks=callbacks,
     )

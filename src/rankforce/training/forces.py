@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.objective import Objective
-from rankforce._objectives.prepared import Prepared
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.queries import QueryIndex
@@ -57,20 +56,27 @@ def shuffle_ties(index: QueryIndex, seed: int) -> QueryIndex:
 class Forces:
     """Forces and hessians of a training set at any scores."""
 
-    def __init__(self, objective: Objective, data: RankingData, settings: Settings) -> None:
+    def __init__(
+        self, objective: AnyObjective, data: RankingData, settings: Settings, *, base_trees: int = 0
+    ) -> None:
         self._data = data
         self._settings = settings
         self.keys = row_keys(data.index, data.rows)
         index = shuffle_ties(data.index, settings.seed)
-        self._ready = Prepared(objective, data.labels, index=index)
+        self._ready = objective.bind(data, index)
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
+        self._base_trees = base_trees  # schedules begin behind them
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
         settings = self._settings
         lam, hess = self._ready.gradients(
-            scores, norm=settings.norm, iteration=iteration, threads=self._threads, out=self._out
+            scores,
+            norm=settings.norm,
+            iteration=iteration - self._base_trees,
+            threads=self._threads,
+            out=self._out,
         )
         if settings.step == "gradient":
             hess.fill(1.0)
@@ -96,7 +102,7 @@ class Forces:
             leaf,
             leaves,
             norm=self._settings.norm,
-            iteration=iteration,
+            iteration=iteration - self._base_trees,
             row_weight=weight,
             threads=self._threads,
         )

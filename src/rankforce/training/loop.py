@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import Grower, choose_histograms
@@ -66,7 +66,7 @@ class Moment(NamedTuple):
     lam: Floats
     hess: Floats
     data: RankingData
-    objective: Objective
+    objective: AnyObjective
 
 
 Callback = Callable[[Any], Any]
@@ -119,7 +119,7 @@ class Run:
         )
         if settings.early_stopping_rounds and not valid:
             raise ValueError("early_stopping_rounds needs a validation set: give eval_set")
-        self.forces = Forces(self.objective, train.data, settings)
+        self.forces = Forces(self.objective, train.data, settings, base_trees=base_trees)
         self.scores = [_start(part) for part in self.parts]
         self.grower = self._make_grower(train.data)
         self.model = self._make_model(train.data, base_trees)
@@ -159,6 +159,10 @@ class Run:
         if found is None:
             return model
         model.head, model.trees = found.head, found.trees[: self.total]
+        self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
+        if self.watch.sees_queries:
+            self._replay(model.trees)
+            return model
         for name, values in self.watch.history.items():
             for metric in values:
                 kept = found.history.get(name, {}).get(metric, [])
@@ -166,8 +170,14 @@ class Run:
         nodes = stack(model.trees)
         for part, scores in zip(self.parts, self.scores, strict=True):
             add_scores(nodes, part.data.features, scores, threads=self.threads)
-        self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
         return model
+
+    def _replay(self, trees: Sequence[Tree]) -> None:
+        """Measure every tree again: tests look at single queries, which no history has."""
+        for tree in trees:
+            for part, scores in zip(self.parts, self.scores, strict=True):
+                add_scores(stack([tree]), part.data.features, scores, threads=self.threads)
+            self.watch.look(self.scores[1:])
 
     def go(self, callbacks: Sequence[Callback]) -> None:
         """Grow the trees that are missing."""
@@ -299,7 +309,8 @@ def _check_parts(parts: list[Part]) -> list[Part]:
         if part.name in seen:
             raise ValueError(f"two data sets are called {part.name!r}: names must differ")
         seen.add(part.name)
-        if not part.data.has_labels:
+        data = part.data
+        if not (data.has_labels or data.sources or data.preferences is not None):
             raise ValueError(f"{part.name} has no labels")
         if part.data.features.shape[1] != columns:
             width = part.data.features.shape[1]
@@ -319,6 +330,6 @@ def _move(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int)
 
 
 def _no_tree(data: RankingData) -> str:
-    if len(np.unique(data.labels)) < 2:
+    if len(np.unique(data.labels)) < 2 and not data.sources and data.preferences is None:
         return "all labels are the same: there is nothing to learn"
     return "no split is worth it: fewer min_child_samples, or more data, may help"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.make import objective as make_objective
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.mixed import make_one, parts_of
 from rankforce.training.aliases import translate
 
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
@@ -78,16 +80,16 @@ class Settings:
     progress: bool | None = None
     engine: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def make_objective(self) -> Objective:
+    def make_objective(self) -> AnyObjective:
         """The objective that these settings name."""
-        if isinstance(self.objective, Objective):
+        if isinstance(self.objective, (AnyObjective, Mapping)):
             for name, default in (("sigma", 1.0), ("cost", "logistic"), ("center", 0.0)):
                 if getattr(self, name) != default:
                     raise ValueError(_made_already(name))
             for name in OF_OBJECTIVE:
                 if name not in ("sigma", "cost", "center") and getattr(self, name) is not None:
                     raise ValueError(_made_already(name))
-            return self.objective
+            return make_one(self.objective)
         given = {name: getattr(self, name) for name in OF_OBJECTIVE}
         given = {name: value for name, value in given.items() if value is not None}
         return make_objective(self.objective, seed=self.seed, **given)
@@ -202,13 +204,21 @@ def _made_already(name: str) -> str:
     return f"the objective is made already: give {name} to rf.objective, not to the ranker"
 
 
+def _check_second_derivatives(settings: Settings) -> None:
+    for part in parts_of(settings.make_objective()):
+        cost = getattr(part.objective, "cost", None)
+        is_sigmoid = cost is not None and cost.name == "sigmoid"
+        if (part.objective.norm or settings.norm) == "std" or is_sigmoid:
+            raise ValueError("step='exact-newton' needs second derivatives: norm='std' has none")
+
+
 def _check_choices(settings: Settings) -> None:
     for name, choices in (("step", STEPS), ("norm", NORMS), ("subsample_by", ("row", "query"))):
         if getattr(settings, name) not in choices:
             listed = ", ".join(repr(choice) for choice in choices)
             raise ValueError(f"unknown {name} {getattr(settings, name)!r}: choose {listed}")
-    if settings.step == "exact-newton" and (settings.norm == "std" or settings.cost == "sigmoid"):
-        raise ValueError("step='exact-newton' needs second derivatives: norm='std' has none")
+    if settings.step == "exact-newton":
+        _check_second_derivatives(settings)
     base = settings.base
     if base is not None and base != "regressor" and not hasattr(base, "predict"):
         raise ValueError(f"base is {base!r}: choose None, 'regressor' or a model with predict()")

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from rankforce.ranker import Ranker
 
 # Keys of a run that are no parameters of the ranker.
-RUN_KEYS = ("train", "valid", "out", "columns")
+RUN_KEYS = ("train", "valid", "out", "columns", "labels", "preferences")
 
 
 def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker:
     """Train a ranker as `config` says, and save it if `config` has `out`.
 
     Keys: `train` and `valid` (a file, a RankingData, or a list of those), `out` (a folder),
-    `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files), and
-    every parameter of `Ranker` and of its `fit` that has to do with metrics.
+    `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files),
+    `labels` (the names of several label columns, the main one first), `preferences` (a file of
+    explicit pairs), and every parameter of `Ranker` and of its `fit` that has to do with metrics.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)
@@ -34,7 +35,9 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     config = dict(config)
     if config.get("train") is None:
         raise ValueError("nothing to train on: give train, a file or a RankingData")
-    columns = config.get("columns") or {}
+    columns = dict(config.get("columns") or {})
+    if config.get("labels"):
+        columns["labels"] = config["labels"]
     given = config.get("valid")
     entries = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     ranker = Ranker(**{key: value for key, value in config.items() if key not in RUN_KEYS})
@@ -43,6 +46,10 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     if out is not None and Path(out).exists() and not Path(out).is_dir():
         raise ValueError(f"out is {str(out)!r}, which is a file: give a folder")
     data = _data(config["train"], columns)
+    if config.get("preferences"):
+        from rankforce.data.preferences import read_preferences
+
+        data = data.with_preferences(read_preferences(config["preferences"], data))
     valid = [_data(entry, columns) for entry in entries]
     ranker.fit(data, eval_set=valid, callbacks=callbacks)
     if out is not None:

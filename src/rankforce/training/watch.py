@@ -12,11 +12,19 @@ from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
 from rankforce._metrics.names import parse_name, split_names
 from rankforce._metrics.scoreboard import Scoreboard
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.base import AnyObjective
+from rankforce._objectives.mixed import parts_of
 from rankforce._objectives.tables import Floats
+from rankforce.comparison.scorecard import Scorecard
 from rankforce.data.ranking_data import RankingData
 
 History = dict[str, dict[str, list[float]]]
+
+
+class Watched(list[Metric]):
+    """Metrics to follow. The first decides, or together those of `card`, which come first."""
+
+    card: Scorecard | None = None
 
 
 class Evaluation(NamedTuple):
@@ -34,29 +42,42 @@ class Evaluation(NamedTuple):
 
 
 def make_metrics(
-    given: Any, objective: Objective | None, *, k: int | None, cutoffs: Sequence[int] = ()
-) -> list[Metric]:
-    """Metrics from names, metrics or functions; by default the one that the objective is for.
+    given: Any, objective: AnyObjective | None, *, k: int | None, cutoffs: Sequence[int] = ()
+) -> Watched:
+    """Metrics from names, metrics, functions or a scorecard, which comes first and decides.
 
-    A name without a cutoff gets those of `cutoffs`, as LightGBM's `eval_at` does, or else `k`.
+    By default the metric that the objective is for. A name without a cutoff gets those of
+    `cutoffs`, as LightGBM's `eval_at` does, or else `k`.
+
+    >>> make_metrics("ndcg, mrr@1(source=Click)", None, k=5)
+    [rf.metric('NDCG@5'), rf.metric('MRR@1(source=Click)')]
     """
+    if isinstance(given, Watched):
+        return given
     if given is None:
         assert objective is not None
         k = k or objective.arguments.get("k")
-        given = default_metric(objective, k)
-    entries = [given] if isinstance(given, (str, Metric)) or callable(given) else list(given)
-    metrics: list[Metric] = []
-    for entry in entries:
+        given = make_metric(default_metric(objective, k), source=getattr(objective, "source", None))
+    is_one = isinstance(given, (str, Metric, Scorecard)) or callable(given)
+    entries = [given] if is_one else list(given)
+    metrics = Watched()
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Scorecard):
+            if number:
+                raise ValueError(f"{entry!r} comes after a metric: it decides, so put it first")
+            metrics.card = entry
         for one in split_names(entry) if isinstance(entry, str) else [entry]:
             metrics += _make_one(one, list(cutoffs) or ([k] if k else []))
-    names = [metric.name for metric in metrics]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    keys = [metric.key for metric in metrics]
+    twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
     if twice is not None:
         raise ValueError(f"the metric {twice} is asked for twice")
     return metrics
 
 
 def _make_one(what: Any, cutoffs: Sequence[int]) -> list[Metric]:
+    if isinstance(what, Scorecard):
+        return what.metrics
     if isinstance(what, Metric):
         return [what]
     if not isinstance(what, str):
@@ -67,24 +88,60 @@ def _make_one(what: Any, cutoffs: Sequence[int]) -> list[Metric]:
     return [make_metric(what.strip(), k=cutoff) for cutoff in cutoffs]
 
 
-def default_metric(objective: Objective, k: int | None) -> str:
+def default_metric(objective: AnyObjective, k: int | None) -> str:
     """The metric that an objective is for.
 
     >>> import rankforce as rf
     >>> default_metric(rf.objective("lambdagap-x+", k=5), 5)
     'p@5'
     """
-    name = objective.name.lower()
+    name = parts_of(objective)[0].objective.name.lower()
     at = f"@{k}" if k else "@10"
-    for metric in ("map", "mrr", "err", "recall"):
+    for metric in ("map", "mrr", "err", "recall", "cndcg"):
         if name.startswith(f"lambdarank({metric}"):
             return metric + at
     is_precision = name.startswith(("lambdagap", "lambdarank-p", "lambdarank-arpb", "binranknet"))
     return ("p" if is_precision else "ndcg") + at
 
 
+class Trail:
+    """The best number of trees by a scorecard, after each tree.
+
+    The first is the best until the verdict on another, against the best so far, is better: each
+    time the upper tiers may have fallen by their tolerance. A tree whose means are not all known is
+    never the best.
+    """
+
+    def __init__(self, card: Scorecard, weights: Floats | None) -> None:
+        self.card = card
+        self._weights = weights if card.has_levels else None
+        self._bests: list[int | None] = []
+        self._values: Floats | None = None  # of the best
+
+    def __len__(self) -> int:
+        return len(self._bests)
+
+    def add(self, values: Floats) -> None:
+        """Look at one more tree: metrics x queries where the card has levels, else x one mean."""
+        best = self._bests[-1] if self._bests else None
+        is_known = not np.isnan([mean(row, self._weights) for row in values]).any()
+        if is_known and (
+            self._values is None
+            or self.card.verdict(self._values, values, weights=self._weights).better
+        ):
+            best, self._values = len(self._bests) + 1, values
+        self._bests.append(best)
+
+    def best(self, trees: int) -> int | None:
+        """The best of the first `trees`."""
+        return self._bests[trees - 1] if trees else None
+
+
 class Watch:
-    """Follows the metrics of several data sets; the first metric of the first set decides."""
+    """Follows the metrics of several data sets.
+
+    The first metric on the first set decides, or there the scorecard that the metrics are of.
+    """
 
     def __init__(
         self,
@@ -102,10 +159,11 @@ class Watch:
         self._threads = threads
         self._counted = 0  # values that `best` has seen
         self._best: int | None = None
-        self._boards = [Scoreboard(metrics, data.labels, index=data.index) for _, data in sets]
+        self._boards = [_make_board(metrics, name, data) for name, data in sets]
         self._weights = [data.metric_weight for _, data in sets]
+        self._trail = _make_trail(metrics, self._weights, min_delta)
         self.history: History = {
-            name: {metric_key(metric): [] for metric in metrics} for name in self.names
+            name: {metric.key: [] for metric in metrics} for name in self.names
         }
 
     def look(self, scores: Sequence[Floats]) -> list[Evaluation]:
@@ -115,11 +173,12 @@ class Watch:
             self.names, self._boards, self._weights, scores, strict=True
         ):
             per_query = board.values(values, threads=self._threads)
+            if self._trail is not None and self.sees_queries and name == self.names[0]:
+                self._trail.add(per_query[: len(self._trail.card)])
             for metric, one in zip(self.metrics, per_query, strict=True):
                 value = mean(one, weights)
-                key = metric_key(metric)
-                self.history[name][key].append(value)
-                found.append(Evaluation(name, key, value, metric.higher_is_better))
+                self.history[name][metric.key].append(value)
+                found.append(Evaluation(name, metric.key, value, metric.higher_is_better))
         return found
 
     @property
@@ -130,6 +189,8 @@ class Watch:
     @property
     def best(self) -> int | None:
         """Number of trees with the best value of the deciding metric; None without a set."""
+        if self._trail is not None:
+            return self._best_by_card(self._trail)
         values = self._deciding
         if len(values) < self._counted:
             self._counted, self._best = 0, None
@@ -153,19 +214,46 @@ class Watch:
         return len(self._deciding) - best >= self._rounds
 
     @property
+    def sees_queries(self) -> bool:
+        """Whether a scorecard with tests decides: a history does not have what it looks at."""
+        return self._trail is not None and self._trail.card.has_levels
+
+    def _best_by_card(self, trail: Trail) -> int | None:
+        own = self.history[self.names[0]]
+        tiers = [own[metric.key] for metric in trail.card]
+        trees = min(map(len, tiers))
+        assert not self.sees_queries or len(trail) >= trees  # a resumed run measures anew
+        for number in range(len(trail), trees):
+            trail.add(np.array([[values[number]] for values in tiers]))
+        return trail.best(trees)
+
+    @property
     def _deciding(self) -> list[float]:
         if not self.names:
             return []
-        return self.history[self.names[0]][metric_key(self.metrics[0])]
+        return self.history[self.names[0]][self.metrics[0].key]
 
     @property
     def _higher(self) -> bool:
         return self.metrics[0].higher_is_better if self.metrics else True
 
 
-def metric_key(metric: Metric) -> str:
-    """Name of a metric in a history, as LightGBM writes it: ndcg@10."""
-    return metric.name.lower()
+def _make_board(metrics: Sequence[Metric], name: str, data: RankingData) -> Scoreboard:
+    try:
+        return Scoreboard(metrics, data)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _make_trail(
+    metrics: Sequence[Metric], weights: Sequence[Floats | None], min_delta: float
+) -> Trail | None:
+    card = metrics.card if isinstance(metrics, Watched) else None
+    if card is None or not weights:
+        return None
+    if min_delta:
+        raise ValueError(f"min_delta is {min_delta:g}: a scorecard has its own tolerance=")
+    return Trail(card, weights[0])
 
 
 def best_iteration(

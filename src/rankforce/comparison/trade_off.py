@@ -1,0 +1,209 @@
+"""How two goals pull against each other: one ranker for each weight, judged by both metrics."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankforce._metrics.make import metric as make_metric
+from rankforce._metrics.metric import Metric
+from rankforce._metrics.scoreboard import Scoreboard
+from rankforce._objectives.base import AnyObjective
+from rankforce.checks import check_choice, check_number
+from rankforce.comparison.compare import compare
+from rankforce.comparison.comparison import Comparison
+from rankforce.comparison.results import results
+from rankforce.data.ranking_data import RankingData
+from rankforce.files import whole_file
+from rankforce.statistics.paired import TESTS
+
+WEIGHTS = (0.0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5)  # as Svore et al. 2011, section 6.1, and 0
+FORMATS = ("png", "svg", "pdf")
+NEAR = 6.0  # points of print: dots closer than that share a label
+# Where a label may stand beside its dot: places in points of print, and how it is aligned.
+PLACES = (
+    *(((6, 4), "left", "bottom"), ((-6, 4), "right", "bottom")),
+    *(((6, -4), "left", "top"), ((-6, -4), "right", "top")),
+    *(((0, 7), "center", "bottom"), ((0, -7), "center", "top")),
+)
+
+
+class TradeOff(NamedTuple):
+    """Rankers for several weights of a second goal, compared with the first weight."""
+
+    weights: list[float]
+    comparisons: tuple[Comparison, Comparison]  # by the first and by the second metric
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Means of the two metrics for each weight."""
+        first, second = (list(found.means.values()) for found in self.comparisons)
+        return list(zip(first, second, strict=True))
+
+    @property
+    def front(self) -> list[float]:
+        """The weights that no other beats in one metric without losing in the other."""
+        signs = [1.0 if found.metric.higher_is_better else -1.0 for found in self.comparisons]
+        points = np.array(self.points) * signs
+        kept = []
+        for weight, point in zip(self.weights, points, strict=True):
+            is_beaten = (points >= point).all(axis=1) & (points > point).any(axis=1)
+            if not is_beaten.any():
+                kept.append(weight)
+        return kept
+
+    def table(self, format: str = "text", *, digits: int = 4) -> str:
+        """Both metrics for each weight, with stars where one is better than the first weight's."""
+        found = {one.metric.name: one for one in self.comparisons}
+        return results(found, format, percent=False, digits=digits)
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw one metric against the other, a point for each weight, the front as a line.
+
+        The format is that of the name: .png, .svg or .pdf. Needs matplotlib.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ValueError("pictures need matplotlib: pip install 'rankforce[plots]'") from None
+        target = Path(path)
+        ending = check_choice("the ending of a picture", target.suffix[1:] or "png", FORMATS)
+        figure = Figure(figsize=(5.0, 4.0), layout="constrained")
+        axes = figure.add_subplot()
+        kept = self.front
+        line = sorted(p for w, p in zip(self.weights, self.points, strict=True) if w in kept)
+        axes.plot(*zip(*line, strict=True), color="0.6", linewidth=1.0, zorder=1)
+        for weight, (x, y) in zip(self.weights, self.points, strict=True):
+            color, order = ("tab:blue", 3) if weight in kept else ("0.6", 2)
+            axes.scatter(x, y, color=color, zorder=order)
+        axes.set_xlabel(self.comparisons[0].metric.name)
+        axes.set_ylabel(self.comparisons[1].metric.name)
+        axes.margins(0.12)
+        _label(axes, self.weights, self.points, line)
+        with whole_file(target) as part:
+            figure.savefig(part, format=ending, dpi=150)
+        return target
+
+
+def trade_off(
+    objective: Callable[[float], AnyObjective],
+    train: RankingData,
+    test: RankingData,
+    *,
+    metrics: tuple[str | Metric, str | Metric],
+    weights: Sequence[float] = WEIGHTS,
+    significance: str = "t",
+    **parameters: Any,
+) -> TradeOff:
+    """Train a ranker with `objective(w)` for each weight w, and judge all of them by two metrics.
+
+    The first weight is the baseline of the comparisons, by the test `significance`;
+    `parameters` are those of `rf.Ranker`.
+
+    >>> import rankforce as rf
+    >>> train, test = (rf.make_data("yahoo", queries=30, seed=seed) for seed in (0, 1))
+    >>> clicks = rf.objective("lambdarank(cndcg)", source="clicks")
+    >>> found = trade_off(
+    ...     lambda w: rf.graded(["lambdarank-ndcg", clicks], weights=[1 - w, w]),
+    ...     train, test, metrics=("ndcg@3", "cndcg@3(source=clicks)"),
+    ...     weights=[0, 0.5], n_estimators=3, progress=False)
+    >>> found.weights
+    [0.0, 0.5]
+    """
+    from rankforce.ranker import Ranker
+
+    # Mistakes show before the first tree: training takes its time.
+    names = _name_weights(weights)
+    judges = _two_metrics(metrics)
+    Scoreboard(judges, test)
+    check_choice("significance", significance, TESTS)
+    objectives = {name: objective(weight) for name, weight in names.items()}
+    scores = {
+        name: Ranker(one, **parameters).fit(train).predict(test) for name, one in objectives.items()
+    }
+    first, second = (compare(scores, test, metric=metric, test=significance) for metric in judges)
+    return TradeOff(list(names.values()), (first, second))
+
+
+def _name_weights(weights: Any) -> dict[str, float]:
+    if isinstance(weights, str) or not isinstance(weights, Iterable):
+        raise ValueError(f"weights is {weights!r}: it must be a list of numbers")
+    known = [check_number("weight", weight, least=-math.inf) for weight in weights]
+    if len(known) < 2:
+        raise ValueError(f"a trade-off needs two weights or more, got {known}")
+    names: dict[str, float] = {}
+    for weight in known:
+        name = f"w = {weight:.15g}"
+        if name in names:
+            raise ValueError(f"the weight {weight!r} is given twice")
+        names[name] = weight
+    return names
+
+
+def _two_metrics(metrics: Any) -> list[Metric]:
+    if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable):
+        raise ValueError(f"metrics is {metrics!r}: a trade-off is between two metrics")
+    made = [make_metric(metric) for metric in metrics]
+    if len(made) != 2:
+        names = ", ".join(metric.name for metric in made) or "none"
+        raise ValueError(f"metrics are {names}: a trade-off is between two metrics")
+    if made[0].name == made[1].name:
+        raise ValueError(f"both metrics are {made[0].name}: a trade-off is between two metrics")
+    return made
+
+
+def _label(
+    axes: Any,
+    weights: list[float],
+    points: list[tuple[float, float]],
+    line: list[tuple[float, float]],
+) -> None:
+    """Write the weights beside their dots, those of dots that lie together in one label."""
+    axes.figure.draw_without_rendering()  # lays out, so that places on paper are known
+    dots = axes.transData.transform(points)
+    ends = axes.transData.transform(line)
+    share = np.linspace(0.0, 1.0, 50)[:, None, None]
+    along = (1.0 - share) * ends[:-1] + share * ends[1:]
+    busy = np.vstack([dots, along.reshape(-1, 2)])
+    boxes: list[Any] = []
+    for group in _near(dots, NEAR * axes.figure.dpi / 72.0):
+        text = textwrap.fill("w = " + ", ".join(f"{weights[number]:g}" for number in group), 30)
+        boxes.append(_write(axes, text, points[group[0]], busy, boxes))
+
+
+def _write(axes: Any, text: str, point: tuple[float, float], busy: Any, boxes: list[Any]) -> Any:
+    """Write where the label stays in the frame and covers least, and tell the box it takes."""
+    label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=8)
+
+    def put(place: tuple[tuple[int, int], str, str]) -> Any:
+        label.xyann = place[0]
+        label.set(horizontalalignment=place[1], verticalalignment=place[2])
+        return label.get_window_extent()
+
+    def cost(place: tuple[tuple[int, int], str, str]) -> tuple[int, int, int]:
+        box = put(place)
+        outside = 2 - axes.bbox.count_contains(box.get_points())
+        return outside, box.count_overlaps(boxes), box.count_contains(busy)
+
+    return put(min(PLACES, key=cost))
+
+
+def _near(dots: Any, reach: float) -> list[list[int]]:
+    """Numbers of the dots in groups: each is nearer than `reach` to the first of its group.
+
+    >>> _near([(0, 0), (9, 0), (1, 0)], 2.0)
+    [[0, 2], [1]]
+    """
+    groups: list[list[int]] = []
+    for number, dot in enumerate(dots):
+        home = next((group for group in groups if math.dist(dots[group[0]], dot) < reach), None)
+        if home is None:
+            groups.append([number])
+        else:
+            home.append(number)
+    return groups
