@@ -21,7 +21,9 @@ from rankforce.kernels.layout import (
     SUM_LAM,
     WEIGHT,
     Force,
+    Shown,
     at,
+    classes_of,
     largest_query,
     make_documents,
     tile_end,
@@ -32,22 +34,7 @@ from rankforce.kernels.weights import fill_weights
 
 
 @kernel
-def walk_query(
-    n,
-    members,
-    classes,
-    tier_start,
-    tier_stop,
-    integers,
-    docs,
-    tables,
-    rules,
-    force,
-    is_push,
-    hi,
-    lo,
-    weight,
-):
+def walk_query(n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight):
     """Every row of pairs: push it, or count its pairs and list them as far as `hi` has room.
 
     Returns the sum of lambda magnitudes, or the number of pairs.
@@ -58,16 +45,16 @@ def walk_query(
     found = 0.0
     for p in range(n):
         docs[at(MASK, p)] = 0.0
-    for c in range(len(classes) - 1):
-        above = classes[c]
-        below = classes[c + 1]
+    for c in range(len(classes.start) - 1):
+        above = classes.start[c]
+        below = classes.start[c + 1]
         for i in range(above, below):
             if inside[i] == 0:
                 continue
             for side in range(2 if members < n else 1):
                 is_hi = side == 0
-                start = below if is_hi else tier_start[c]
-                end = tier_stop[c] if is_hi else above
+                start = below if is_hi else classes.tier_start[c]
+                end = classes.tier_stop[c] if is_hi else above
                 while start < end:
                     stop = tile_end(start, end)
                     fill_weights(
@@ -167,53 +154,26 @@ def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integ
     low, high = load_scores(scores, queries.row, start, n, floats)
     if n > 0 and not low <= high:
         return np.int64(-1)
-    classes = labels.class_start[labels.class_pointer[q] : labels.class_pointer[q + 1]]
-    if len(classes) < 3 or labels.scale[q] == 0.0:
+    classes = classes_of(q, labels)
+    if len(classes.start) < 3 or labels.scale[q] == 0.0:
         return np.int64(0)
-    positive = labels.positive[q]
     known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
-    load_documents(
-        n,
-        low,
-        high,
-        start,
-        known,
-        labels.position,
-        labels.u,
-        positive,
-        tables,
-        rules,
-        integers,
-        floats,
-        docs,
-    )
+    shown = Shown(n, start, low, high, known, labels.positive[q])
+    load_documents(shown, labels.position, labels.u, tables, rules, integers, floats, docs)
     key = draw_key(seed, iteration, queries.key[q])
-    return np.int64(mark_pair_set(n, classes, positive, labels.strategy[q], key, rules, integers))
+    return np.int64(
+        mark_pair_set(n, classes.start, shown.positive, labels.strategy[q], key, rules, integers)
+    )
 
 
 @kernel
 def list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight):
     """Number of pairs of a loaded query; lists them, in label order, as far as `hi` has room."""
     n = queries.pointer[q + 1] - queries.pointer[q]
-    first, last = labels.class_pointer[q], labels.class_pointer[q + 1]
+    classes = classes_of(q, labels)
     force = Force(1.0, 0.0, 1.0)
     return np.int64(
-        walk_query(
-            n,
-            members,
-            labels.class_start[first:last],
-            labels.tier_start[first:last],
-            labels.tier_stop[first:last],
-            integers,
-            docs,
-            tables,
-            rules,
-            force,
-            False,
-            hi,
-            lo,
-            weight,
-        )
+        walk_query(n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight)
     )
 
 

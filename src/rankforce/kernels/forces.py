@@ -28,7 +28,9 @@ from rankforce.kernels.layout import (
     TILE,
     WIDTH,
     Force,
+    Shown,
     at,
+    classes_of,
     largest_query,
     make_documents,
     tile_end,
@@ -62,15 +64,15 @@ def flush(n, floats, docs):
 
 
 @kernel
-def push_all(n, classes, tier_stop, rank, floats, docs, tables, rules, force):
+def push_all(n, classes, rank, floats, docs, tables, rules, force):
     """Every pair with different labels; returns the sum of lambda magnitudes."""
     total = 0.0
     rows = 0
     by_four = rules.kind <= BY_STEP and not rules.is_sigmoid and not rules.is_tiered
-    for c in range(len(classes) - 2):
-        i = classes[c]
-        below = classes[c + 1]
-        stop = tier_stop[c]
+    for c in range(len(classes.start) - 2):
+        i = classes.start[c]
+        below = classes.start[c + 1]
+        stop = classes.tier_stop[c]
         if by_four:
             fill_term(i, below, stop, docs, rules)
         while i < below:
@@ -98,9 +100,7 @@ def clear_mask(n, docs):
 
 
 @kernel
-def push_members(
-    n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
-):
+def push_members(n, members, classes, integers, floats, docs, tables, rules, force):
     """Pairs with at least one member.
 
     A member meets, as hi, everything below its label and, as lo, the documents above its label
@@ -112,18 +112,15 @@ def push_members(
     total = 0.0
     rows = 0
     clear_mask(n, docs)
-    for c in range(len(classes) - 1):
-        above = classes[c]
-        below = classes[c + 1]
+    for c in range(len(classes.start) - 1):
+        above = classes.start[c]
+        below = classes.start[c + 1]
+        first, stop = classes.tier_start[c], classes.tier_stop[c]
         for i in range(above, below):
             if inside[i] == 0:
                 continue
-            total += push_run(
-                i, np.bool_(True), below, tier_stop[c], docs, rank, tables, rules, force
-            )
-            total += push_run(
-                i, np.bool_(False), tier_start[c], above, docs, rank, tables, rules, force
-            )
+            total += push_run(i, np.bool_(True), below, stop, docs, rank, tables, rules, force)
+            total += push_run(i, np.bool_(False), first, above, docs, rank, tables, rules, force)
             rows += 1
             if rows % FLUSH == 0:
                 flush(n, floats, docs)
@@ -152,14 +149,12 @@ def push_members_by_four(n, members, integers, floats, docs, rules, force):
 
 
 @kernel
-def push_query(
-    n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
-):
+def push_query(n, members, classes, integers, floats, docs, tables, rules, force):
     """All forces of a loaded query into the sums of `floats`; returns their total magnitude."""
     total = 0.0
     rank = integers[RANK]
     if members == n:
-        total += push_all(n, classes, tier_stop, rank, floats, docs, tables, rules, force)
+        total += push_all(n, classes, rank, floats, docs, tables, rules, force)
     elif (
         members > 0
         and rules.is_symmetric
@@ -168,9 +163,7 @@ def push_query(
     ):
         total += push_members_by_four(n, members, integers, floats, docs, rules, force)
     elif members > 0:
-        total += push_members(
-            n, members, classes, tier_start, tier_stop, integers, floats, docs, tables, rules, force
-        )
+        total += push_members(n, members, classes, integers, floats, docs, tables, rules, force)
     flush(n, floats, docs)
     if 0 < rules.band < n:
         total += push_band(n, rank, docs, floats, tables, rules, force)
@@ -225,22 +218,19 @@ def push_block(
     wide_docs = np.zeros(0, np.float64)
     no_pairs = np.empty(0, np.int64)
     no_weights = np.empty(0, np.float64)
-    pointer, row, query_key = queries
-    position, u, scales, class_pointer, class_start, starts, stops, positives, strategies = labels
+    row = queries.row
     for q in range(first, last):
-        start = pointer[q]
-        n = pointer[q + 1] - start
+        start = queries.pointer[q]
+        n = queries.pointer[q + 1] - start
         low, high = load_scores(scores, row, start, n, floats)
         if n > 0 and not low <= high:
             return q
-        classes = class_start[class_pointer[q] : class_pointer[q + 1]]
-        tier_start = starts[class_pointer[q] : class_pointer[q + 1]]
-        tier_stop = stops[class_pointer[q] : class_pointer[q + 1]]
-        if len(classes) < 3 or scales[q] == 0.0:
+        classes = classes_of(q, labels)
+        if len(classes.start) < 3 or labels.scale[q] == 0.0:
             for p in range(n):
                 floats[SUM_LAM, p] = 0.0
                 floats[SUM_HESS, p] = 0.0
-            write_out(n, start, position, row, floats, 0.0, 0.0, np.bool_(False), lam, hess)
+            write_out(n, start, labels.position, row, floats, 0.0, 0.0, np.bool_(False), lam, hess)
             continue
         spread = max(high - low, exact.sigma * (high - low) + 2.0 * abs(exact.center))
         is_wide = spread > SPREAD or exact.kind == BY_USER
@@ -248,34 +238,21 @@ def push_block(
         near = 0.01 if is_apart else 1.0
         force = Force(near, 1.0 if is_apart else 0.0, np.exp(exact.center))
         rules = exact if is_wide else fast
-        positive = positives[q]
-        known = rank_documents(n, low, high, start, position, rules.flat, integers, floats)
-        key = draw_key(seed, iteration, query_key[q])
-        members = mark_pair_set(n, classes, positive, strategies[q], key, rules, integers)
+        known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
+        shown = Shown(n, start, low, high, known, labels.positive[q])
+        key = draw_key(seed, iteration, queries.key[q])
+        members = mark_pair_set(
+            n, classes.start, shown.positive, labels.strategy[q], key, rules, integers
+        )
+        position, u = labels.position, labels.u
         if is_wide:
             if len(wide_docs) == 0:
                 wide_docs = make_documents(size, np.zeros(1, np.float64))
-            load_documents(
-                n,
-                low,
-                high,
-                start,
-                known,
-                position,
-                u,
-                positive,
-                tables,
-                rules,
-                integers,
-                floats,
-                wide_docs,
-            )
+            load_documents(shown, position, u, tables, rules, integers, floats, wide_docs)
             total = walk_query(
                 n,
                 members,
                 classes,
-                tier_start,
-                tier_stop,
                 integers,
                 wide_docs,
                 tables,
@@ -288,36 +265,10 @@ def push_block(
             )
             take_sums(n, floats, wide_docs)
         else:
-            load_documents(
-                n,
-                low,
-                high,
-                start,
-                known,
-                position,
-                u,
-                positive,
-                tables,
-                rules,
-                integers,
-                floats,
-                docs,
-            )
+            load_documents(shown, position, u, tables, rules, integers, floats, docs)
             exponentials(n, rules.sigma, docs)
-            total = push_query(
-                n,
-                members,
-                classes,
-                tier_start,
-                tier_stop,
-                integers,
-                floats,
-                docs,
-                tables,
-                rules,
-                force,
-            )
-        factor, factor_hess = norm_factors(n, total, norm, scales[q], rules, floats)
+            total = push_query(n, members, classes, integers, floats, docs, tables, rules, force)
+        factor, factor_hess = norm_factors(n, total, norm, labels.scale[q], rules, floats)
         is_step = (norm == STD_NORM or rules.is_sigmoid) and factor > 0.0 and total > 0.0
         write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess)
     return -1

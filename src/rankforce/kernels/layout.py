@@ -65,6 +65,25 @@ class Queries(NamedTuple):
     key: Array  # of the random draws
 
 
+class Classes(NamedTuple):
+    """Runs of equal labels of one query, in label order."""
+
+    start: Array  # first document of each, and n behind the last
+    tier_start: Array  # the first document that those of a run may be paired with
+    tier_stop: Array  # and the first behind the last of them
+
+
+class Shown(NamedTuple):
+    """What is known of one query before its documents are loaded."""
+
+    n: int
+    start: int  # its first place
+    low: float  # of its scores
+    high: float
+    known: int  # ranks that were found
+    positive: int  # documents with a positive label
+
+
 class LabelOrder(NamedTuple):
     """Everything that labels alone decide, documents of a query by descending label."""
 
@@ -114,6 +133,15 @@ class Force(NamedTuple):
     near: float  # the weight is divided by near + far * |x|
     far: float
     shift: float  # exp(center) of the sigmoid cost
+
+
+@inlined
+def classes_of(q, labels):
+    """The runs of equal labels of query `q`."""
+    first, last = labels.class_pointer[q], labels.class_pointer[q + 1]
+    return Classes(
+        labels.class_start[first:last], labels.tier_start[first:last], labels.tier_stop[first:last]
+    )
 
 
 @kernel

@@ -76,11 +76,10 @@ def rank_documents(n, low, high, start, position, flat, integers, floats):
 
 
 @kernel
-def load_documents(
-    n, low, high, start, known, position, u, positive, tables, rules, integers, floats, docs
-):
+def load_documents(shown, position, u, tables, rules, integers, floats, docs):
     """Fill the rows of `docs` that one ranking decides, all but the exponentials."""
-    middle = 0.5 * low + 0.5 * high
+    n, start, known = shown.n, shown.start, shown.known
+    middle = 0.5 * shown.low + 0.5 * shown.high
     first = np.uint64(start)
     for i in range(np.uint64(n)):
         docs[at(SCORE, position[first + i])] = floats[GIVEN, i] - middle
@@ -96,7 +95,7 @@ def load_documents(
         floats[SUM_LAM, p] = 0.0
         floats[SUM_HESS, p] = 0.0
     if rules.swaps > 0:
-        load_sides(n, start, u, positive, rules, integers, floats, docs)
+        load_sides(n, start, u, shown.positive, rules, integers, floats, docs)
 
 
 @kernel
