@@ -4,10 +4,10 @@
     python examples/graded_objective.py --queries 300 --trees 50 --out front.png
 
 Rankers on a made-up set with human grades and click rates: LambdaMART for NDCG, and the same with
-a second tier that tells documents of the same grade apart by their clicks, for several weights of
-that tier. A scorecard chooses the weight on a validation set: NDCG@3 within a tolerance of the best,
-then CNDCG@3. The table has both metrics on the test set with a paired t-test, as in the paper. Then
-how far the two objectives agree while learning (Figure 2), and with --out the trade-off as a picture.
+a second tier that tells documents of one grade apart by their clicks, for several weights of that
+tier. A scorecard chooses the weight on a validation set: NDCG@3 within a tolerance of the best,
+then CNDCG@3. The table has both metrics on the test set with a paired t-test, as in the paper. How
+far the two objectives agree while learning (Figure 2) comes last, and with --out the trade-off.
 """
 
 from __future__ import annotations
