@@ -1,0 +1,37 @@
+"""The examples run as a user runs them, and print what they should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "examples"
+
+
+def run(name: str, *options: str) -> str:
+    command = [sys.executable, str(FOLDER / name), *options]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""
+    return answer.stdout
+
+
+def test_graded_objective(tmp_path: Path) -> None:
+    picture = tmp_path / "front.png"
+    shown = run("graded_objective.py", "--queries", "30", "--trees", "4", "--out", str(picture))
+    assert "grades, then clicks" in shown
+    assert "CNDCG@3(source=clicks) is " in shown
+    assert "pairs of one grade, both clicked" in shown
+    assert "the front: w = [" in shown
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_changing_objective(tmp_path: Path) -> None:
+    picture = tmp_path / "curves.png"
+    options = ("--queries", "20", "--trees", "4", "--sizes", "0.5,1", "--out", str(picture))
+    shown = run("changing_objective.py", *options)
+    assert shown.count("moving to sigmoid@3, linear is ") == 2  # one for each share
+    assert shown.count(" in the paper") == 6
+    assert "10 training queries" in shown
+    assert picture.read_bytes().startswith(b"\x89PNG")
