@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rankforce._objectives.tables import Floats
+from rankforce.diagnostics.curves import Curves
 from rankforce.files import write_whole
 from rankforce.trees.forest import add_scores, feature_names, model_text, parse_model
 from rankforce.trees.tree import Nodes, Tree, stack
@@ -43,6 +44,8 @@ class Model:
     log: list[str] = dataclasses.field(default_factory=list)
     finished: bool = True
     names: list[str] = dataclasses.field(default_factory=list)  # as the user wrote them
+    files: dict[str, Any] = dataclasses.field(default_factory=dict)  # that the data was read from
+    diagnostics: Curves | None = None  # that a recorder saw while training
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -109,6 +112,8 @@ class Model:
             "categories": {str(column): values for column, values in self.categories.items()},
             "data": self.data,
             "log": self.log,
+            "files": self.files,
+            "diagnostics": None if self.diagnostics is None else self.diagnostics.record(),
         }
 
 
@@ -179,6 +184,9 @@ def _with_manifest(path: Path, head: str, trees: list[Tree], base: Any) -> Model
             list(record["log"]),
             bool(record["finished"]),
             [str(name) for name in record["feature_names"]],
+            # Models of earlier versions have neither.
+            dict(record.get("files", {})),
+            _curves(record.get("diagnostics")),
         )
         _check_story(model, count)
     except _NO_MANIFEST as error:
@@ -186,6 +194,10 @@ def _with_manifest(path: Path, head: str, trees: list[Tree], base: Any) -> Model
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
     return model
+
+
+def _curves(record: Any) -> Curves | None:
+    return None if record is None else Curves.from_record(record)
 
 
 _NO_MANIFEST = (

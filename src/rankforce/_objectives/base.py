@@ -23,6 +23,14 @@ class Pairs(NamedTuple):
     weight: Floats
 
 
+class Trace(NamedTuple):
+    """Where forces come from. See `kernels.tracing.trace_block`."""
+
+    counts: NDArray[np.int64]  # pairs of each query
+    factors: Floats  # what the norm multiplies the forces of each query by
+    sources: Floats  # slots x codes: sums of magnitudes of forces
+
+
 class Ready(Protocol):
     """An objective bound to labels."""
 
@@ -63,6 +71,25 @@ class Ready(Protocol):
 
     def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
         """The pairs of one query that have a weight; `hi` and `lo` are rows."""
+        ...
+
+    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
+        """The objectives that this one is a weighted sum of."""
+        ...
+
+    def trace(
+        self,
+        scores: Floats,
+        slot: NDArray[np.int32],
+        code: NDArray[np.int32],
+        trace: Trace,
+        *,
+        norm: str,
+        iteration: int,
+        threads: int,
+        share: float = 1.0,
+    ) -> None:
+        """Count pairs, find factors of the norm, and add up where forces come from."""
         ...
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.base import Pairs, Ready
+from rankforce._objectives.base import Pairs, Ready, Trace
 from rankforce._objectives.mixed import Mixed, Part
 from rankforce._objectives.objective import Objective
 from rankforce._objectives.tables import Floats
@@ -36,7 +36,7 @@ class MixedPrepared:
         """Forces and hessians at `scores`, one per row; `out` takes two arrays to write into."""
         found = out or (np.empty(self.rows), np.empty(self.rows))
         is_first = True
-        for weight, ready in self._parts(iteration):
+        for weight, ready in self.parts(iteration):
             into = found if is_first else self._room()
             ready.gradients(scores, norm=norm, iteration=iteration, threads=threads, out=into)
             for total, part in zip(found, into, strict=True):
@@ -63,7 +63,7 @@ class MixedPrepared:
     ) -> Floats:
         """Sum over each leaf of the second derivatives of pairs with both documents in it."""
         total = np.zeros(leaves)
-        for weight, ready in self._parts(iteration):
+        for weight, ready in self.parts(iteration):
             total += weight * ready.shared_hessians(
                 scores,
                 leaf,
@@ -80,7 +80,7 @@ class MixedPrepared:
     ) -> NDArray[np.int64]:
         """Number of pairs whose weight is not 0, for each query; one for each part it is in."""
         counts = np.zeros(len(self.index.sizes), np.int64)
-        for _, ready in self._parts(iteration):
+        for _, ready in self.parts(iteration):
             counts += ready.effective_pairs(scores, iteration=iteration, threads=threads)
         return counts
 
@@ -88,7 +88,7 @@ class MixedPrepared:
         """The pairs of one query that have a weight, part by part; `hi` and `lo` are rows."""
         found = [
             (weight, ready.pairs(scores, query=query, iteration=iteration))
-            for weight, ready in self._parts(iteration)
+            for weight, ready in self.parts(iteration)
         ]
         none = np.empty(0, np.int64)
         return Pairs(
@@ -97,10 +97,31 @@ class MixedPrepared:
             np.concatenate([np.empty(0), *(weight * pairs.weight for weight, pairs in found)]),
         )
 
-    def _parts(self, iteration: int) -> list[tuple[float, Ready]]:
-        """The parts that count at this iteration."""
+    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
+        """The objectives that this one is a weighted sum of: those that count now."""
         weights = self.objective.weights(iteration)
         return [(w, ready) for w, ready in zip(weights, self._ready, strict=True) if w > 0.0]
+
+    def trace(
+        self,
+        scores: Floats,
+        slot: NDArray[np.int32],
+        code: NDArray[np.int32],
+        trace: Trace,
+        *,
+        norm: str,
+        iteration: int,
+        threads: int,
+        share: float = 1.0,
+    ) -> None:
+        """Count pairs and add up where forces come from; factors are those of the first part."""
+        rest = Trace(np.zeros_like(trace.counts), np.zeros_like(trace.factors), trace.sources)
+        for number, (weight, ready) in enumerate(self.parts(iteration)):
+            into = rest if number else trace
+            now = {"norm": norm, "iteration": iteration, "threads": threads}
+            ready.trace(scores, slot, code, into, share=share * weight, **now)
+            if number:
+                trace.counts[:] += rest.counts
 
     def _room(self) -> tuple[Floats, Floats]:
         if self._scratch is None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.base import Pairs
+from rankforce._objectives.base import Pairs, Ready, Trace
 from rankforce._objectives.preferences import PreferenceObjective
 from rankforce._objectives.prepared import NORMS, PARTS, check_norm, check_out, check_scores
 from rankforce._objectives.tables import Floats
 from rankforce.data.preferences import check_preferences
-from rankforce.kernels import layout
+from rankforce.kernels import layout, tracing
 from rankforce.kernels import preferences as kernel
 from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import QueryIndex
@@ -100,6 +100,31 @@ class PreparedPreferences:
         first, last = self._pointer[[query, query + 1]] if len(self.index.sizes) else (0, 0)
         kept = first + np.flatnonzero(self._pairs.weight[first:last] > 0)
         return Pairs(self._pairs.hi[kept], self._pairs.lo[kept], self._pairs.weight[kept])
+
+    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
+        """The objectives that this one is a weighted sum of: itself."""
+        return [(1.0, self)]
+
+    def trace(
+        self,
+        scores: Floats,
+        slot: NDArray[np.int32],
+        code: NDArray[np.int32],
+        trace: Trace,
+        *,
+        norm: str,
+        iteration: int,
+        threads: int,
+        share: float = 1.0,
+    ) -> None:
+        """Count pairs, find factors of the norm, and add up where forces come from."""
+        arguments = self._arguments(check_norm(self.objective.norm or norm))
+
+        def work(first: int, last: int) -> int:
+            tracing.trace_preferences(first, last, scores, *arguments, slot, code, share, *trace)
+            return -1
+
+        run_blocks(work, self._cost, check_threads(threads))
 
     def _arguments(self, norm: int) -> tuple[Any, ...]:
         return (self._queries, self._pointer, *self._pairs, self.objective.sigma, norm)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce._objectives.base import Ready, Trace
 from rankforce._objectives.objective import Objective, Pairs
 from rankforce._objectives.prepare import check_labels, label_order, make_rules
 from rankforce._objectives.tables import Floats
-from rankforce.kernels import exact, forces, layout
+from rankforce.kernels import exact, forces, layout, tracing
 from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import QueryIndex, index_queries
 from rankforce.threads import check_threads, run_blocks, run_parts
@@ -146,6 +147,33 @@ class Prepared:
         if not np.isfinite(found.weight).all():
             raise ValueError(self._bad_weight(values, iteration))
         return found
+
+    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
+        """The objectives that this one is a weighted sum of: itself."""
+        return [(1.0, self)]
+
+    def trace(
+        self,
+        scores: Floats,
+        slot: NDArray[np.int32],
+        code: NDArray[np.int32],
+        trace: Trace,
+        *,
+        norm: str,
+        iteration: int,
+        threads: int,
+        share: float = 1.0,
+    ) -> None:
+        """Count pairs, find factors of the norm, and add up where forces come from."""
+        values = check_scores(scores, self.rows)
+        number = check_norm(self.objective.norm or norm)
+        draw = self._draw(iteration)
+
+        def work(first: int, last: int) -> int:
+            rules = (*self._data, self._rules.exact, number, *draw)
+            return int(tracing.trace_block(first, last, values, *rules, slot, code, share, *trace))
+
+        self._refuse(run_blocks(work, self._cost, check_threads(threads)), values)
 
     def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
         if not 0 <= query < max(len(self.sizes), 1):

@@ -14,6 +14,7 @@ VERBS = {
     "predict": "score the documents of a file",
     "rank": "rank the documents of every query",
     "evaluate": "judge a model or scores by any metrics",
+    "diagnose": "show what a model's forces do, tree by tree",
     "compare": "say which of several rankers is better, with statistics",
     "convert": "turn a data file into another format",
     "objectives": "list the objectives, or explain one",

@@ -87,9 +87,10 @@ def print_forces() -> None:
     print(f"{'':{wide}}  " + " ".join(f"{cell:^{WIDTH}}" for cell in cells))
     for entry in rf.objectives():
         labels = [grade / 4 for grade in GRADES] if entry.of_clicks else GRADES
-        lam, _ = rf.objective(entry.name, k=1).gradients(SCORES, labels)
-        # Marcuzzi et al. 2023, definition 3.1: the best stands below a worse one, and gets less.
-        note = "  incoherent" if lam[0] > lam[1] else ""
+        objective = rf.objective(entry.name, k=1)
+        lam, _ = objective.gradients(SCORES, labels)
+        found = rf.diagnostics.incoherence(objective, SCORES, labels, k=1)
+        note = "  incoherent" if found.share else ""
         print(f"{entry.name:{wide}}  {draw_forces(lam)}{note}")
 
 

@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   rankforce train --train a.parquet --valid b.parquet --metric p@5,ndcg@10 --early-stopping 50 \\
       --trees 2000 --learning-rate 0.05 --set min_child_samples=50 --out run/
   rankforce train --config run.toml --checkpoint run.part/ --out run/
+  rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
+      rankforce report run/ --out report.html
 
 run.toml:
   train = "a.txt"
@@ -46,6 +48,7 @@ OPTIONS: dict[str, tuple[str, Any, str]] = {
     "--early-stopping": ("early_stopping_rounds", int, "stop after so many trees without gain"),
     "--seed": ("seed", int, "seed of all that is random (default 0)"),
     "--threads": ("threads", int, "number of threads (default: all cores)"),
+    "--diagnose": ("diagnose", int, "record diagnostics every so many trees, for the report"),
     "--checkpoint": ("checkpoint", str, "folder to write to while training, and to go on from"),
 }
 

@@ -71,6 +71,7 @@ class RankingData:
         self.label_name = label_name
         self.sources = _check_sources(sources or {}, rows, label_name)
         self.preferences = self._checked(preferences)
+        self.origin: dict[str, Any] = {}  # what `rf.read` read: the file, and how
 
     @property
     def rows(self) -> int:

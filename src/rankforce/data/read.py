@@ -43,7 +43,19 @@ def read(
     >>> read(name, labels="label,click").sources
     {'click': array([0.5, nan])}
     """
-    place = Path(path)
+    data = _read(Path(path), format, labels, columns)
+    asked = {"format": format, "labels": labels, **columns}
+    given = {key: value for key, value in asked.items() if value is not None}
+    data.origin = {"file": str(path), **given}
+    return data
+
+
+def _read(
+    place: Path,
+    format: str | None,
+    labels: str | Sequence[str] | None,
+    columns: dict[str, Any],
+) -> RankingData:
     if not place.is_file():
         reason = "it is a folder" if place.is_dir() else "there is no such file"
         raise ValueError(f"cannot read {place}: {reason}")

@@ -1,1 +1,34 @@
-"""What the forces do: pure functions of scores, labels and objectives, and callbacks of them."""
+"""What happens inside training: pure functions of scores, labels and an objective."""
+
+from rankforce.diagnostics.agreement import agreement
+from rankforce.diagnostics.coherence import Incoherence, incoherence
+from rankforce.diagnostics.curves import Curves
+from rankforce.diagnostics.pair_forces import PairForces, pair_forces
+from rankforce.diagnostics.pairs import (
+    Contributions,
+    EffectivePairs,
+    NormFactors,
+    contributions,
+    effective_pairs,
+    norm_factors,
+)
+from rankforce.diagnostics.ranks import LabelMix, RankChanges, label_mix, rank_changes
+
+__all__ = [
+    "Contributions",
+    "Curves",
+    "EffectivePairs",
+    "Incoherence",
+    "LabelMix",
+    "NormFactors",
+    "PairForces",
+    "RankChanges",
+    "agreement",
+    "contributions",
+    "effective_pairs",
+    "incoherence",
+    "label_mix",
+    "norm_factors",
+    "pair_forces",
+    "rank_changes",
+]

@@ -20,6 +20,7 @@ def agreement(
     *,
     group: ArrayLike | None = None,
     qid: ArrayLike | None = None,
+    norm: str = "none",
     iteration: int = 0,
 ) -> float:
     """Share of documents that both push the same way, or the second not at all.
@@ -31,7 +32,7 @@ def agreement(
     0.6667
     """
     forces = [
-        one.gradients(scores, labels, group=group, qid=qid, iteration=iteration)[0]
+        one.gradients(scores, labels, group=group, qid=qid, norm=norm, iteration=iteration)[0]
         for one in (first, second)
     ]
     return share_agreeing(*forces)

@@ -8,19 +8,9 @@ from numpy.typing import NDArray
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
+from rankforce.draws import GOLDEN, hash_keys
 from rankforce.queries import QueryIndex
 from rankforce.training.settings import Settings
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def hash_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A random number for every key (SplitMix64, Steele et al. 2014)."""
-    with np.errstate(over="ignore"):
-        z = keys + _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
 
 
 def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
@@ -32,7 +22,7 @@ def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
     query = np.repeat(np.arange(len(sizes)), sizes)
     local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
     with np.errstate(over="ignore"):
-        by_place = hash_keys(hash_keys(index.key)[query] + local * _GOLDEN)
+        by_place = hash_keys(hash_keys(index.key)[query] + local * GOLDEN)
     keys = np.empty(rows, np.uint64)
     keys[index.row if len(index.row) else slice(None)] = by_place
     return keys
@@ -62,8 +52,8 @@ class Forces:
         self._data = data
         self._settings = settings
         self.keys = row_keys(data.index, data.rows)
-        index = shuffle_ties(data.index, settings.seed)
-        self._ready = objective.bind(data, index)
+        self.index = shuffle_ties(data.index, settings.seed)
+        self._ready = objective.bind(data, self.index)
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
         self._base_trees = base_trees  # schedules begin behind them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import Grower, choose_histograms
 from rankforce.kernels import trees as kernels
 from rankforce.model import Model
+from rankforce.queries import QueryIndex
 from rankforce.threads import run_rows
 from rankforce.training.checkpoint import fingerprint, record, resume
 from rankforce.training.forces import Forces
@@ -67,6 +69,8 @@ class Moment(NamedTuple):
     hess: Floats
     data: RankingData
     objective: AnyObjective
+    queries: QueryIndex  # of the training set, in the order that decides ties
+    threads: int
 
 
 Callback = Callable[[Any], Any]
@@ -155,10 +159,13 @@ class Run:
         model.base_trees = base_trees
         model.categorical, model.categories = data.categorical, data.categories
         model.data, model.names = marks, data.feature_names
+        origins = {part.name: _plain_origin(part.data) for part in self.parts}
+        model.files = {name: origin for name, origin in origins.items() if origin}
         found = resume(settings.checkpoint, parameters, marks) if settings.checkpoint else None
         if found is None:
             return model
         model.head, model.trees = found.head, found.trees[: self.total]
+        model.diagnostics = found.diagnostics
         self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
         if self.watch.sees_queries:
             self._replay(model.trees)
@@ -251,6 +258,8 @@ class Run:
             hess,
             self.parts[0].data,
             self.objective,
+            self.forces.index,
+            self.threads,
         )
         try:
             answers = [callback(moment) for callback in callbacks]
@@ -293,9 +302,20 @@ class Run:
         for metrics in self.watch.history.values():
             for values in metrics.values():
                 del values[done:]
+        if self.model.diagnostics is not None:
+            self.model.diagnostics.keep(done)
         self._settle(done, finished=why is None)
         if self.settings.checkpoint:
             self.model.save(self.settings.checkpoint, trees=done)
+
+
+def _plain_origin(data: RankingData) -> dict[str, Any]:
+    """The file of a data set as JSON can hold it; nothing if columns were named by objects."""
+    try:
+        kept: dict[str, Any] = json.loads(json.dumps(data.origin))
+    except TypeError:
+        return {}
+    return kept
 
 
 def _check_parts(parts: list[Part]) -> list[Part]:

@@ -10,10 +10,11 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.data.read import read
 
 if TYPE_CHECKING:
+    from rankforce.diagnostics.recorder import Recorder
     from rankforce.ranker import Ranker
 
 # Keys of a run that are no parameters of the ranker.
-RUN_KEYS = ("train", "valid", "out", "columns", "labels", "preferences")
+RUN_KEYS = ("train", "valid", "out", "columns", "labels", "preferences", "diagnose")
 
 
 def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker:
@@ -22,7 +23,9 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     Keys: `train` and `valid` (a file, a RankingData, or a list of those), `out` (a folder),
     `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files),
     `labels` (the names of several label columns, the main one first), `preferences` (a file of
-    explicit pairs), and every parameter of `Ranker` and of its `fit` that has to do with metrics.
+    explicit pairs), `diagnose` (record diagnostics every so many trees: a number, or a table of the
+    arguments of `Recorder`), and every parameter of `Ranker` and of its `fit` that has to do with
+    metrics.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)
@@ -45,16 +48,27 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     out = config.get("out")
     if out is not None and Path(out).exists() and not Path(out).is_dir():
         raise ValueError(f"out is {str(out)!r}, which is a file: give a folder")
+    recorders = [_recorder(config["diagnose"])] if config.get("diagnose") else []
     data = _data(config["train"], columns)
     if config.get("preferences"):
         from rankforce.data.preferences import read_preferences
 
         data = data.with_preferences(read_preferences(config["preferences"], data))
     valid = [_data(entry, columns) for entry in entries]
-    ranker.fit(data, eval_set=valid, callbacks=callbacks)
+    ranker.fit(data, eval_set=valid, callbacks=[*recorders, *callbacks])
     if out is not None:
         ranker.save(out)
     return ranker
+
+
+def _recorder(wanted: Any) -> Recorder:
+    from rankforce.diagnostics.recorder import Recorder
+
+    asked = dict(wanted) if isinstance(wanted, Mapping) else {"every": wanted}
+    try:
+        return Recorder(**asked)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"diagnose is {wanted!r}: {error}") from None
 
 
 def _data(entry: Any, columns: Mapping[str, Any]) -> RankingData:

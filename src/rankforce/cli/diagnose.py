@@ -1,0 +1,78 @@
+"""Show what the forces of a model do, tree by tree, on any data.
+
+Incoherent queries, effective pairs, where forces come from, what stands at the top and how much of
+it moves, norm factors, metrics. `rankforce report` draws the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rankforce.cli.files import add_model_and_data, output
+
+EXAMPLES = """examples:
+  rankforce diagnose --model run/ --data vali.txt
+  rankforce diagnose --model run/ --data vali.txt --objective "lambdamart-ex static" -k 5
+  rankforce diagnose --model run/ --data vali.txt --what incoherence,pairs --every 5
+  rankforce diagnose --model run/ --data vali.txt --against ranknet --json --out curves.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this verb."""
+    add_model_and_data(parser)
+    parser.add_argument("--objective", metavar="NAME", help="forces of this one (default: its own)")
+    parser.add_argument("-k", type=int, help="cutoff of coherence (default: the objective's)")
+    parser.add_argument(
+        "--what", metavar="NAMES", help="some of the diagnostics, with commas (default all)"
+    )
+    parser.add_argument("--every", type=int, metavar="N", help="trees (default: about 25 points)")
+    parser.add_argument(
+        "--top", type=int, default=3, metavar="N", help="positions at the top (default %(default)s)"
+    )
+    parser.add_argument(
+        "--high", type=float, metavar="LABEL", help="highly relevant from this label on"
+    )
+    parser.add_argument("--metric", default="", help="metrics to follow, with commas")
+    parser.add_argument("--against", metavar="NAME", help="an objective to compare forces with")
+    parser.add_argument(
+        "--queries", type=int, metavar="N", help="look at so many queries (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--out", metavar="FILE", help="where to (default: standard output)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Diagnose and print."""
+    from pathlib import Path
+
+    import rankforce as rf
+    from rankforce._metrics.names import split_names
+    from rankforce.diagnostics.recorder import MEANINGS
+    from rankforce.diagnostics.replay import named_objective
+
+    ranker = rf.load(options.model)
+    data = rf.read(options.data)
+    curves = rf.diagnose(
+        ranker,
+        data,
+        objective=named_objective(ranker, options.objective, options.k),
+        every=options.every,
+        name=Path(options.data).name,
+        what=options.what.split(",") if options.what else None,
+        k=options.k,
+        top=options.top,
+        high=options.high,
+        metrics=split_names(options.metric) if options.metric else (),
+        against=named_objective(ranker, options.against, options.k) if options.against else None,
+        queries=options.queries,
+    )
+    with output(options.out) as file:
+        if options.json:
+            print(json.dumps(curves.record(), indent=1), file=file)
+            return
+        told = ", ".join(f"{key} {value}" for key, value in curves.about.items() if key != "data")
+        print(f"{curves.about['data']}: {told}\n\n{curves.table()}\n", file=file)
+        for name in curves.series:
+            print(f"{name}: {MEANINGS[name]}", file=file)

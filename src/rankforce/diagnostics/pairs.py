@@ -1,0 +1,145 @@
+"""How many pairs push, what the norm makes of them, and from which labels forces come."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce._objectives.base import AnyObjective
+from rankforce._objectives.tables import Floats
+from rankforce.diagnostics.view import Now, View, make_view
+
+
+class EffectivePairs(NamedTuple):
+    """Pairs with a weight, in each query."""
+
+    counts: NDArray[np.int64]
+    possible: NDArray[np.int64]  # n(n-1)/2
+
+    @property
+    def relative(self) -> Floats:
+        """Share of all pairs of documents, for each query; 0 for one with a single document."""
+        return np.asarray(self.counts / np.maximum(self.possible, 1))
+
+    @property
+    def without_force(self) -> NDArray[np.bool_]:
+        """Queries that no pair pushes."""
+        return np.asarray(self.counts == 0)
+
+
+class Contributions(NamedTuple):
+    """Where the force on highly relevant documents comes from."""
+
+    labels: list[str]
+    shares: Floats  # one for each label; they add up to 1
+    documents: int  # highly relevant ones that any pair pushes
+
+
+class NormFactors(NamedTuple):
+    """What the norm multiplies the forces of each query by; 0 for a query without pairs."""
+
+    factors: Floats
+
+    @property
+    def quantiles(self) -> tuple[float, float, float]:
+        """A tenth, half and nine tenths of the queries with pairs lie below; 0 if there is none."""
+        known = self.factors[self.factors > 0]
+        if not len(known):
+            return 0.0, 0.0, 0.0
+        low, median, high = np.quantile(known, [0.1, 0.5, 0.9]).tolist()
+        return low, median, high
+
+
+def effective_pairs(
+    objective: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    iteration: int = 0,
+    threads: int = 1,
+) -> EffectivePairs:
+    """Number of pairs with a weight, for each query (Adalia et al. 2025, Figures 5 and A1).
+
+    >>> import rankforce as rf
+    >>> found = effective_pairs(rf.objective("ranknet"), [3, 2, 1, 0], [1, 0, 0, 0])
+    >>> found.counts.tolist(), found.relative.tolist()
+    ([3], [0.5])
+    """
+    ready = objective.prepare(labels, group=group, qid=qid)
+    counts = ready.effective_pairs(scores, iteration=iteration, threads=threads)
+    return EffectivePairs(counts, possible_pairs(ready.index.sizes))
+
+
+def contributions(
+    objective: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    high: float | None = None,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    norm: str = "none",
+    iteration: int = 0,
+    threads: int = 1,
+) -> Contributions:
+    """Share of the force on highly relevant documents by the label of the other document.
+
+    Of each document with a label of `high` or more (by default: above half of the largest label),
+    the magnitudes of its pairs' forces are shared out by label; the mean over documents is Figure
+    3a of Svore et al. 2011. Magnitudes, because forces of both signs could add up to nothing.
+
+    >>> import rankforce as rf
+    >>> contributions(rf.objective("ranknet"), [0, 0, 0, 0], [4, 1, 0, 0], high=4).shares.tolist()
+    [0.6666666666666666, 0.3333333333333333, 0.0]
+    """
+    now = Now(norm, iteration, threads)
+    view = make_view(objective, scores, labels, now, group=group, qid=qid, high=high)
+    return find_contributions(view)
+
+
+def norm_factors(
+    objective: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    norm: str = "lightgbm",
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    iteration: int = 0,
+    threads: int = 1,
+) -> NormFactors:
+    """What the norm multiplies the forces of each query by.
+
+    For "lightgbm" that is log2(1 + S) / S with S the sum of all magnitudes (behind its division of
+    every pair by 0.01 + the distance of scores), for "std" one over their standard deviation. Of a
+    mix, those of its first part.
+
+    >>> import rankforce as rf
+    >>> found = norm_factors(rf.objective("ranknet"), [0, 0, 0], [1, 0, 0])
+    >>> found.factors.tolist() == [np.log2(1 + 2.0) / 2.0]  # two pairs, 2 * 0.5 each
+    True
+    """
+    now = Now(norm, iteration, threads)
+    view = make_view(objective, scores, labels, now, group=group, qid=qid)
+    return NormFactors(view.trace.factors)
+
+
+def possible_pairs(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """n(n-1)/2 of each query."""
+    return np.asarray(sizes * (sizes - 1) // 2)
+
+
+def find_contributions(view: View) -> Contributions:
+    """The contributions of a view."""
+    sources = view.trace.sources
+    total = sources.sum(axis=1)
+    pushed = total > 0
+    names = view.scene.grades.names
+    shares = np.zeros(len(names))
+    if pushed.any():
+        shares = np.mean(sources[pushed] / total[pushed, None], axis=0)
+    return Contributions(names, shares, int(np.count_nonzero(pushed)))

@@ -1,0 +1,221 @@
+"""Record diagnostics while training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from rankforce._metrics.average import mean
+from rankforce._metrics.scoreboard import Scoreboard
+from rankforce._objectives.base import AnyObjective
+from rankforce._objectives.tables import Floats
+from rankforce.checks import check_choice, check_whole
+from rankforce.data.ranking_data import RankingData
+from rankforce.diagnostics.agreement import share_agreeing
+from rankforce.diagnostics.coherence import find_incoherence
+from rankforce.diagnostics.curves import Curves
+from rankforce.diagnostics.pairs import (
+    EffectivePairs,
+    NormFactors,
+    find_contributions,
+    possible_pairs,
+)
+from rankforce.diagnostics.ranks import find_label_mix, find_rank_changes
+from rankforce.diagnostics.sample import Sample, sample_queries
+from rankforce.diagnostics.view import Now, Scene, View, rank_rows
+from rankforce.queries import QueryIndex
+
+TOP = 3  # positions at the top, as Svore et al. 2011 look at
+Values = dict[str, float]
+
+
+def _incoherence(view: View, top: int) -> Values:
+    restricted = find_incoherence(view, restricted=True)
+    has = restricted.violations > 0
+    return {
+        "restricted": restricted.share,
+        "unrestricted": find_incoherence(view, restricted=False).share,
+        "violations": float(restricted.violations.mean()) if len(has) else 0.0,
+        "size": float(restricted.size[has].mean()) if has.any() else 0.0,
+    }
+
+
+def _pairs(view: View, top: int) -> Values:
+    sizes = view.scene.index.sizes
+    found = EffectivePairs(view.trace.counts, possible_pairs(sizes))
+    return {
+        "absolute": float(found.counts.mean()) if len(sizes) else 0.0,
+        "relative": float(found.relative.mean()) if len(sizes) else 0.0,
+        "without_force": float(found.without_force.mean()) if len(sizes) else 0.0,
+    }
+
+
+def _contributions(view: View, top: int) -> Values:
+    found = find_contributions(view)
+    return dict(zip(found.labels, found.shares.tolist(), strict=True))
+
+
+def _label_mix(view: View, top: int) -> Values:
+    found = find_label_mix(view.ranked, view.scene.index, view.scene.grades, top)
+    return dict(zip(found.labels, found.shares.tolist(), strict=True))
+
+
+def _rank_changes(view: View, top: int) -> Values:
+    assert view.before is not None
+    before = rank_rows(view.before, view.scene.index, view.threads)
+    found = find_rank_changes(before, view.ranked, view.scene.index, top)
+    return {"top": found.top, "overall": found.overall}
+
+
+def _norm_factors(view: View, top: int) -> Values:
+    found = NormFactors(view.trace.factors).quantiles
+    return dict(zip(("low", "median", "high"), found, strict=True))
+
+
+# What a recorder can record: name -> values of one view.
+MEASURES: dict[str, Callable[[View, int], Values]] = {
+    "incoherence": _incoherence,
+    "pairs": _pairs,
+    "contributions": _contributions,
+    "label_mix": _label_mix,
+    "rank_changes": _rank_changes,
+    "norm_factors": _norm_factors,
+}
+
+# What each of them says, for people who read the numbers.
+MEANINGS = {
+    "incoherence": "share of queries where forces push a wrong order further apart: restricted to "
+    "false and missed top-k documents (with violations per query and their size), or any",
+    "pairs": "pairs that push, per query; relative to n(n-1)/2; share of queries without any",
+    "contributions": "share of the force on highly relevant documents by the other's label",
+    "label_mix": "share of each label among the top positions",
+    "rank_changes": "share of positions that the last tree gave another document",
+    "norm_factors": "what the norm multiplies a query's forces by: 10 %, 50 %, 90 % of queries",
+    "metrics": "means over the queries looked at",
+    "agreement": "share of documents that both objectives push the same way",
+}
+
+
+class Recorder:
+    """A callback that records diagnostics of the training set at every so many trees.
+
+    `what` are names out of `MEASURES` (all by default); `metrics` are recorded beside them, and so
+    is the agreement of the trained objective with another one, `against`. `k` is the cutoff of
+    coherence (by default the objective's), `top` the number of positions that label mix and rank
+    changes look at, `high` the label from which on a document is highly relevant. Of a large set
+    `queries` queries are looked at, always the same ones (None: all).
+
+    `curves` has what was recorded; the model keeps it too, and is saved with it.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> recorder = rf.Recorder(["incoherence", "pairs"], every=2, metrics="ndcg@5")
+    >>> ranker = rf.Ranker(n_estimators=5, k=5, progress=False).fit(data, callbacks=[recorder])
+    >>> recorder.curves.trees, sorted(recorder.curves.series)
+    ([1, 3, 5], ['incoherence', 'metrics', 'pairs'])
+    """
+
+    def __init__(
+        self,
+        what: str | Iterable[str] | None = None,
+        *,
+        every: int = 10,
+        k: int | None = None,
+        top: int = TOP,
+        high: float | None = None,
+        metrics: Any = (),
+        against: AnyObjective | None = None,
+        queries: int | None = 2000,
+    ) -> None:
+        names = [*MEASURES] if what is None else [what] if isinstance(what, str) else list(what)
+        for name in names:
+            check_choice("diagnostic", name, MEASURES)
+        self.what = names
+        self.every = check_whole("every", every, least=1)
+        self.top = check_whole("top", top, least=1)
+        self.queries = None if queries is None else check_whole("queries", queries, least=1)
+        self.k = None if k is None else check_whole("k", k, least=1)
+        self.high = high
+        self.metrics = metrics
+        self.against = against
+        self.curves = Curves()
+        self._data: RankingData | None = None
+        self._before: Floats | None = None
+
+    def __call__(self, moment: Any) -> None:
+        """After each tree."""
+        if moment.data is not self._data or moment.iteration == moment.begin_iteration:
+            self._begin(moment)
+        norm = moment.params.get("norm", "lightgbm")
+        base = moment.model.base_trees
+        is_due = moment.iteration % self.every == 0
+        if is_due or moment.iteration + 1 == moment.end_iteration:
+            scores = self._take(moment.scores)
+            now = Now(norm, max(moment.iteration - base, 0), moment.threads)
+            self.look(moment.iteration + 1, scores, now)
+        if (moment.iteration + 1) % self.every == 0 or moment.iteration + 2 == moment.end_iteration:
+            self._before = self._take(moment.scores)
+
+    def _begin(self, moment: Any) -> None:
+        """A new run, or one that goes on from a checkpoint, with what was recorded there."""
+        self._data = moment.data
+        self.curves = Curves()
+        kept = moment.model.diagnostics
+        self.watch(moment.objective, moment.data, index=moment.queries)
+        if kept is not None and moment.begin_iteration:
+            kept.keep(moment.begin_iteration)
+            kept.about = self.curves.about
+            self.curves = kept
+        self._before = None
+        moment.model.diagnostics = self.curves
+
+    def watch(
+        self,
+        objective: AnyObjective,
+        data: RankingData,
+        *,
+        index: QueryIndex | None = None,
+        name: str = "training",
+    ) -> None:
+        """Get ready to look at a data set."""
+        self.sample: Sample = sample_queries(data, index or data.index, self.queries)
+        labels, queries = self.sample.labels, self.sample.queries
+        self.scene = Scene(objective, labels, queries, k=self.k, high=self.high)
+        self._other = None if self.against is None else self.against.bind(labels, queries)
+        self._board = None
+        if self.metrics:
+            from rankforce.training.watch import make_metrics
+
+            metrics = make_metrics(self.metrics, objective, k=self.scene.k)
+            self._board = Scoreboard(metrics, labels, index=queries)
+        count = len(queries.sizes)
+        shown = f"{count} queries" if count == len(data.sizes) else f"{count} of {len(data.sizes)}"
+        self.curves.about = {
+            "data": f"{name}, {shown}",
+            "objective": objective.name,
+            "k": str(self.scene.k),
+            "top": str(self.top),
+            "high": f"{self.scene.high:g}",
+        }
+
+    def _take(self, scores: Floats) -> Floats:
+        return scores[self.sample.rows]
+
+    def look(self, trees: int, scores: Floats, now: Now, *, before: Floats | None = None) -> None:
+        """Record what is to be seen at the scores of the sample; `before` are those a tree ago."""
+        earlier = self._before if before is None else before
+        # Before the first tree all scores tie.
+        earlier = np.zeros(len(scores)) if earlier is None else earlier
+        view = self.scene.view(scores, now, before=earlier)
+        found = {name: MEASURES[name](view, self.top) for name in self.what}
+        if self._board is not None:
+            values = self._board.values(scores, threads=now.threads)
+            names = [metric.name for metric in self._board.metrics]
+            means = [mean(row, self.sample.weights) for row in values]
+            found["metrics"] = dict(zip(names, means, strict=True))
+        if self._other is not None:
+            other = view.forces_of(self._other)
+            found["agreement"] = {"share": share_agreeing(view.forces, other)}
+        self.curves.add(trees, found)

@@ -1,0 +1,57 @@
+"""Coherence of forces (Marcuzzi et al. 2023, definition 3.1), and shares of forces by label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .extended import deficits
+from .forces import logistic
+from .ranking import Matrix, order
+
+
+def violations(
+    scores: Sequence[float],
+    labels: Sequence[float],
+    lam: Sequence[float],
+    k: int,
+    *,
+    restricted: bool,
+) -> list[tuple[int, int]]:
+    """Rows (worse document, better one below it) whose forces push them apart."""
+    ranked = order(scores)
+    need = deficits([labels[row] for row in ranked], k)
+    found = []
+    for above, worse in enumerate(ranked):
+        for below in range(above + 1, len(ranked)):
+            better = ranked[below]
+            is_wrong = labels[better] > labels[worse]
+            if restricted:
+                is_false = above < k and need[labels[worse]] < 0
+                is_missed = below >= k and need[labels[better]] > 0 and labels[better] > 0
+                is_wrong = is_false and is_missed
+            if is_wrong and lam[worse] > lam[better]:
+                found.append((worse, better))
+    return found
+
+
+def shares_by_label(
+    W: Matrix, scores: Sequence[float], labels: Sequence[float], high: float
+) -> dict[float, float]:
+    """Mean over highly relevant documents of the shares of force magnitudes by label."""
+    n = len(scores)
+    documents = []
+    for row in range(n):
+        if labels[row] < high:
+            continue
+        own = dict.fromkeys(labels, 0.0)
+        for other in range(n):
+            own[labels[other]] += W[row][other] * logistic(scores[row] - scores[other])
+            own[labels[other]] += W[other][row] * logistic(scores[other] - scores[row])
+        total = math.fsum(own.values())
+        if total > 0:
+            documents.append({label: value / total for label, value in own.items()})
+    return {
+        label: math.fsum(own[label] for own in documents) / max(len(documents), 1)
+        for label in sorted(set(labels))
+    }
