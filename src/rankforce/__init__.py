@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankforce import diagnostics, plots
     from rankforce._metrics.make import metric, metrics
     from rankforce._metrics.metric import Metric
     from rankforce._objectives.make import additive, objective, objectives
@@ -31,9 +32,14 @@ if TYPE_CHECKING:
     from rankforce.data.read import read
     from rankforce.data.trec import read_qrels, read_run, write_qrels, write_run
     from rankforce.diagnostics.agreement import AgreementRecorder, agreement
+    from rankforce.diagnostics.recorder import Recorder
+    from rankforce.diagnostics.replay import diagnose
     from rankforce.evaluation import evaluate
+    from rankforce.explanation import explain
     from rankforce.ranker import Ranker, load
+    from rankforce.report.write import write_report
     from rankforce.training.cross_validation import cv
+    from rankforce.training.log_to import log_to
     from rankforce.training.train import train
 
 __all__ = [
@@ -48,6 +54,7 @@ __all__ = [
     "Prepared",
     "Ranker",
     "RankingData",
+    "Recorder",
     "Scorecard",
     "Verdict",
     "__version__",
@@ -56,15 +63,20 @@ __all__ = [
     "compare",
     "compare_values",
     "cv",
+    "diagnose",
+    "diagnostics",
     "evaluate",
+    "explain",
     "graded",
     "load",
+    "log_to",
     "make_data",
     "metric",
     "metrics",
     "mix",
     "objective",
     "objectives",
+    "plots",
     "read",
     "read_preferences",
     "read_qrels",
@@ -75,6 +87,7 @@ __all__ = [
     "trade_off",
     "train",
     "write_qrels",
+    "write_report",
     "write_run",
 ]
 
@@ -105,6 +118,11 @@ _HOMES = {
     "evaluate": "rankforce.evaluation",
     "agreement": "rankforce.diagnostics.agreement",
     "AgreementRecorder": "rankforce.diagnostics.agreement",
+    "Recorder": "rankforce.diagnostics.recorder",
+    "diagnose": "rankforce.diagnostics.replay",
+    "explain": "rankforce.explanation",
+    "write_report": "rankforce.report.write",
+    "log_to": "rankforce.training.log_to",
     "RankingData": "rankforce.data.ranking_data",
     "make_data": "rankforce.data.made_up",
     "read": "rankforce.data.read",
@@ -119,11 +137,14 @@ _HOMES = {
     "cv": "rankforce.training.cross_validation",
     "train": "rankforce.training.train",
 }
+_MODULES = ("diagnostics", "plots")
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("rankforce")
+    if name in _MODULES:
+        return importlib.import_module(f"rankforce.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'rankforce' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -118,8 +118,16 @@ class MixedPrepared:
         rest = Trace(np.zeros_like(trace.counts), np.zeros_like(trace.factors), trace.sources)
         for number, (weight, ready) in enumerate(self.parts(iteration)):
             into = rest if number else trace
-            now = {"norm": norm, "iteration": iteration, "threads": threads}
-            ready.trace(scores, slot, code, into, share=share * weight, **now)
+            ready.trace(
+                scores,
+                slot,
+                code,
+                into,
+                norm=norm,
+                iteration=iteration,
+                threads=threads,
+                share=share * weight,
+            )
             if number:
                 trace.counts[:] += rest.counts
 

@@ -14,8 +14,11 @@ VERBS = {
     "predict": "score the documents of a file",
     "rank": "rank the documents of every query",
     "evaluate": "judge a model or scores by any metrics",
-    "diagnose": "show what a model's forces do, tree by tree",
     "compare": "say which of several rankers is better, with statistics",
+    "diagnose": "show what a model's forces do, tree by tree",
+    "explain": "show the forces of one query as bars",
+    "report": "write a page about one or several runs",
+    "figures": "draw the pictures of the papers from made-up data",
     "convert": "turn a data file into another format",
     "objectives": "list the objectives, or explain one",
 }

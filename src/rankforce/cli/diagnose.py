@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--high", type=float, metavar="LABEL", help="highly relevant from this label on"
     )
-    parser.add_argument("--metric", default="", help="metrics to follow, with commas")
+    parser.add_argument("--metric", help="metrics, with commas (default: those of the run)")
     parser.add_argument("--against", metavar="NAME", help="an objective to compare forces with")
     parser.add_argument(
         "--queries", type=int, metavar="N", help="look at so many queries (default: all)"
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         k=options.k,
         top=options.top,
         high=options.high,
-        metrics=split_names(options.metric) if options.metric else (),
+        metrics=None if options.metric is None else split_names(options.metric),
         against=named_objective(ranker, options.against, options.k) if options.against else None,
         queries=options.queries,
     )

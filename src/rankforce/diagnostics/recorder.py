@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rankforce._metrics.average import mean
+from rankforce._metrics.metric import Metric
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
@@ -101,8 +102,9 @@ MEANINGS = {
 class Recorder:
     """A callback that records diagnostics of the training set at every so many trees.
 
-    `what` are names out of `MEASURES` (all by default); `metrics` are recorded beside them, and so
-    is the agreement of the trained objective with another one, `against`. `k` is the cutoff of
+    `what` are names out of `MEASURES` (all by default); `metrics` are recorded beside them (None:
+    those that the run watches, "": none), and so is the agreement of the trained objective with
+    another one, `against`. `k` is the cutoff of
     coherence (by default the objective's), `top` the number of positions that label mix and rank
     changes look at, `high` the label from which on a document is highly relevant. Of a large set
     `queries` queries are looked at, always the same ones (None: all).
@@ -125,7 +127,7 @@ class Recorder:
         k: int | None = None,
         top: int = TOP,
         high: float | None = None,
-        metrics: Any = (),
+        metrics: Any = None,
         against: AnyObjective | None = None,
         queries: int | None = 2000,
     ) -> None:
@@ -163,7 +165,8 @@ class Recorder:
         self._data = moment.data
         self.curves = Curves()
         kept = moment.model.diagnostics
-        self.watch(moment.objective, moment.data, index=moment.queries)
+        watched = moment.params.get("eval_metric", ())
+        self.watch(moment.objective, moment.data, index=moment.queries, watched=watched)
         if kept is not None and moment.begin_iteration:
             kept.keep(moment.begin_iteration)
             kept.about = self.curves.about
@@ -178,18 +181,15 @@ class Recorder:
         *,
         index: QueryIndex | None = None,
         name: str = "training",
+        watched: Sequence[str] = (),
     ) -> None:
-        """Get ready to look at a data set."""
+        """Get ready to look at a data set; `watched` are the metrics that its run follows."""
         self.sample: Sample = sample_queries(data, index or data.index, self.queries)
         labels, queries = self.sample.labels, self.sample.queries
         self.scene = Scene(objective, labels, queries, k=self.k, high=self.high)
         self._other = None if self.against is None else self.against.bind(labels, queries)
-        self._board = None
-        if self.metrics:
-            from rankforce.training.watch import make_metrics
-
-            metrics = make_metrics(self.metrics, objective, k=self.scene.k)
-            self._board = Scoreboard(metrics, labels, index=queries)
+        metrics = self._make_metrics(objective, watched)
+        self._board = Scoreboard(metrics, labels, index=queries) if metrics else None
         count = len(queries.sizes)
         shown = f"{count} queries" if count == len(data.sizes) else f"{count} of {len(data.sizes)}"
         self.curves.about = {
@@ -199,6 +199,17 @@ class Recorder:
             "top": str(self.top),
             "high": f"{self.scene.high:g}",
         }
+
+    def _make_metrics(self, objective: AnyObjective, watched: Sequence[str]) -> list[Metric]:
+        from rankforce.training.watch import make_metrics
+
+        if self.metrics is not None:
+            given = self.metrics or []
+            return make_metrics(given, objective, k=self.scene.k) if given else []
+        try:
+            return make_metrics(list(watched) or None, objective, k=self.scene.k)
+        except ValueError:  # a function of the user's own has a name, but no metric by that name
+            return make_metrics(None, objective, k=self.scene.k)
 
     def _take(self, scores: Floats) -> Floats:
         return scores[self.sample.rows]

@@ -55,7 +55,8 @@ def diagnose(
         every = max(-(-trees // POINTS), 1)
     chosen = ranker_objective(ranker) if objective is None else make_one(objective)
     recorder = Recorder(every=check_whole("every", every, least=1), **recorded)
-    recorder.watch(chosen, data, name=name)
+    watched = fitted.parameters.get("eval_metric", ())
+    recorder.watch(chosen, data, name=name, watched=watched)
     norm = fitted.parameters.get("norm", "lightgbm")
     count = make_settings({"threads": threads}).thread_count
     start = np.zeros(data.rows)

@@ -1,0 +1,202 @@
+"""Send metrics and diagnostics of a run to TensorBoard, MLflow or an object of one's own."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from rankforce.checks import check_choice, listed
+from rankforce.training.log_points import Point
+
+PLACES = {
+    "tensorboard": ("folder",),
+    "mlflow": ("experiment", "run_name", "run_id", "tracking_uri"),
+}
+
+
+class Sink(Protocol):
+    """Where values go."""
+
+    def begin(self, settings: dict[str, Any], done: int) -> int:
+        """A run begins, or goes on behind `done` trees; the answer is the first step to send."""
+        ...
+
+    def send(self, points: Sequence[Point]) -> None:
+        """Write some values so that they survive a crash."""
+        ...
+
+    def end(self, status: str) -> None:
+        """The run is "FINISHED", "KILLED" (by Ctrl-C) or "FAILED"."""
+        ...
+
+
+def log_to(
+    where: Any,
+    *,
+    folder: str | Path | None = None,
+    experiment: str | None = None,
+    run_name: str | None = None,
+    run_id: str | None = None,
+    tracking_uri: str | None = None,
+) -> LogTo:
+    """A callback that logs metrics, settings, and what an `rf.Recorder` before it records.
+
+    `where` is "tensorboard" (into `folder`), "mlflow" (the active run, that of `run_id`, or a new
+    one of `experiment`, called `run_name`, at `tracking_uri`), or an object with
+    `log(name, value, step)`. Names are "valid_0/ndcg@10" and "incoherence/restricted" (in MLflow,
+    which has no @, "valid_0/ndcg_at_10"); a step is a number of trees.
+
+    Every value is logged once. A run that goes on from its checkpoint goes on in its folder, and in
+    its MLflow run if that is active or given by `run_id`; a new one gets all values from the first
+    tree on. An object of one's own gets those of new trees only.
+
+    The run ends with the last tree, with the `with` block, by `close()`, or when the callback is
+    no longer referred to; nothing is lost if it never ends.
+
+    >>> import rankforce as rf
+    >>> class Printer:
+    ...     def log(self, name: str, value: float, step: int) -> None:
+    ...         print(name, step)
+    >>> data = rf.make_data("yahoo", queries=20)
+    >>> ranker = rf.Ranker(n_estimators=2, k=5, progress=False)
+    >>> with rf.log_to(Printer()) as log:
+    ...     _ = ranker.fit(data, eval_set=[data], callbacks=[log])
+    valid_0/ndcg@5 1
+    valid_0/ndcg@5 2
+    """
+    options: dict[str, Any] = {
+        "folder": folder,
+        "experiment": experiment,
+        "run_name": run_name,
+        "run_id": run_id,
+        "tracking_uri": tracking_uri,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    return LogTo(_make_sink(where, given))
+
+
+def _make_sink(where: Any, given: dict[str, Any]) -> Sink:
+    if not isinstance(where, str):
+        if not callable(getattr(where, "log", None)):
+            choices = "'tensorboard', 'mlflow' or an object with log(name, value, step)"
+            raise ValueError(f"where is {where!r}: choose {choices}")
+        if given:
+            raise ValueError(f"{next(iter(given))}= does not go with an object of one's own")
+        return _Own(where)
+    place = check_choice("where", where, PLACES)
+    for name in given:
+        if name not in PLACES[place]:
+            raise ValueError(f"{name}= does not go with {place!r}: choose {listed(PLACES[place])}")
+    if place == "mlflow":
+        from rankforce.training.log_mlflow import MLflow
+
+        return MLflow(**given)
+    from rankforce.training.log_tensorboard import TensorBoard
+
+    return TensorBoard(**given)
+
+
+class LogTo:
+    """The callback that :func:`log_to` makes."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._stream = _Stream(sink)
+        self._finalizer = weakref.finalize(self, self._stream.end)
+
+    def __call__(self, moment: Any) -> None:
+        """After each tree."""
+        if moment.iteration == moment.begin_iteration or not self._stream.is_open:
+            self._stream.begin(moment)
+        self._stream.send(moment)
+        if moment.iteration + 1 == moment.end_iteration:
+            self._stream.end("FINISHED")
+
+    def close(self) -> None:
+        """End the run, if one goes on."""
+        self._stream.end()
+
+    def __enter__(self) -> LogTo:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        self._stream.end("KILLED" if stopped else None if kind is None else "FAILED")
+
+
+class _Stream:
+    """What of a run was sent already. It does not know the callback, which may vanish before it."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.is_open = False
+        self._sink = sink
+        self._model: Any = None
+        self._first = 1
+        self._sent: dict[str, int] = {}  # number of values of each diagnostic
+
+    def begin(self, moment: Any) -> None:
+        self.end()
+        done = moment.begin_iteration
+        self._model, self._sent = moment.model, {}
+        self._first = self._sink.begin(moment.params, done)
+        self.is_open = True
+        earlier = [
+            Point(f"{name}/{metric}", value, step)
+            for name, metrics in moment.model.history.items()
+            for metric, values in metrics.items()
+            for step, value in enumerate(values[:done], start=1)
+        ]
+        self._sink.send([point for point in earlier if point.step >= self._first])
+
+    def send(self, moment: Any) -> None:
+        step = moment.iteration + 1
+        found = [
+            Point(f"{one.dataset_name}/{one.metric_name}", one.metric_value, step)
+            for one in moment.evaluation_result_list
+        ]
+        self._sink.send(found + self._diagnostics())
+
+    def _diagnostics(self) -> list[Point]:
+        """Those that have come since the last time."""
+        curves = self._model.diagnostics
+        found: list[Point] = []
+        for name, own in ({} if curves is None else curves.series).items():
+            for key, values in own.items():
+                title = f"{name}/{key}"
+                start = self._sent.get(title, 0)
+                self._sent[title] = max(len(values), start)
+                fresh = zip(curves.trees[start:], values[start:], strict=True)
+                found += [Point(title, value, step) for step, value in fresh]
+        return [point for point in found if point.step >= self._first]
+
+    def end(self, status: str | None = None) -> None:
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._sink.send(self._diagnostics())
+        self._sink.end(status or self._status())
+        self._model = None
+
+    def _status(self) -> str:
+        """How a run ended that went on without telling: training settles what it ends well."""
+        if self._model.best_iteration is None:
+            return "FAILED"
+        return "FINISHED" if self._model.finished else "KILLED"
+
+
+class _Own:
+    """An object with `log(name, value, step)`."""
+
+    def __init__(self, place: Any) -> None:
+        self._place = place
+
+    def begin(self, settings: dict[str, Any], done: int) -> int:
+        return done + 1
+
+    def send(self, points: Sequence[Point]) -> None:
+        for point in points:
+            self._place.log(*point)
+
+    def end(self, status: str) -> None:
+        """Nothing: the object is the caller's."""
