@@ -56,6 +56,16 @@ def test_ndcg_that_ends_from_its_two_functions(T: int) -> None:
     assert_same(rf.additive(gain, ends, normalised=True, cutoff=T), built_in)
 
 
+def test_the_ideal_of_a_query_does_not_depend_on_longer_ones() -> None:
+    # Value of a rank that grows: the ideal list has its best document at the last rank.
+    rising = rf.additive(lambda y: y, lambda rank: float(rank), normalised=True)
+    scores, labels = [3.0, 2.0, 1.0], [0.0, 1.0, 2.0]
+    alone = rising.pairs(scores, labels)
+    assert sorted(alone.weight) == sorted([1 / 8, 1 / 8, 2 * 2 / 8])  # ideal: 2 * 3 + 1 * 2
+    beside = rising.prepare([*labels, *[0.0] * 9], group=[3, 9]).pairs([*scores, *[0.0] * 9])
+    assert beside.weight.tolist() == alone.weight.tolist()
+
+
 def test_precision_and_rbp_from_their_functions() -> None:
     inside = rf.additive("binary", lambda rank: float(rank <= 5), cutoff=5)
     assert_same(inside, rf.objective("lambdarank-p@k", k=5))

@@ -194,12 +194,23 @@ def _ideals(by_label: Sorted, sizes: NDArray[np.int64], description: Description
     ranks = np.arange(1.0, 1.0 + (sizes.max() if queries else 0))
     if description.ideal == "values":
         assert description.position is not None
-        value = np.sort(description.position(ranks))[::-1]
+        value = description.position(ranks)
     else:
         value = discount(ranks)
     value = np.where(ranks <= description.ideal_cutoff, value, 0.0)
-    gained = np.bincount(by_label.query, by_label.gain * value[by_label.local], queries)
-    return np.asarray(gained, np.float64)
+    worth = _best_first(value, by_label, sizes)
+    return np.asarray(np.bincount(by_label.query, by_label.gain * worth, queries), np.float64)
+
+
+def _best_first(value: Floats, by_label: Sorted, sizes: NDArray[np.int64]) -> Floats:
+    """What the places of an ideal list are worth: the ranks of its length, best first."""
+    if not (np.diff(value) > 0).any():
+        return value[by_label.local]
+    worth = np.empty(len(by_label.local))
+    own = sizes[by_label.query]
+    for n in np.unique(own):
+        worth[own == n] = np.sort(value[:n])[::-1][by_label.local[own == n]]
+    return worth
 
 
 def _hits(by_label: Sorted, queries: int) -> Floats:

@@ -199,6 +199,8 @@ class Recorder:
             "top": str(self.top),
             "high": f"{self.scene.high:g}",
         }
+        if self.against is not None:
+            self.curves.about["against"] = self.against.name
 
     def _make_metrics(self, objective: AnyObjective, watched: Sequence[str]) -> list[Metric]:
         from rankforce.training.watch import make_metrics

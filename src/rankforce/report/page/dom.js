@@ -1,0 +1,60 @@
+// Elements of the page. Text reaches them as text nodes only, never as markup.
+(() => {
+  "use strict";
+  const rankforce = (window.rankforce = window.rankforce || {});
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : String(value));
+    }
+    for (const child of children.flat()) {
+      if (child === null || child === undefined) continue;
+      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+    return node;
+  }
+
+  const html = (tag, attributes, ...children) =>
+    fill(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) =>
+    fill(document.createElementNS(SVG, tag), attributes, children);
+
+  // Buttons of which one is pressed; `choices` are pairs of a value and its text.
+  function choice(label, choices, chosen, onChoose) {
+    const buttons = choices.map(([value, text]) =>
+      html("button", {
+        type: "button",
+        "aria-pressed": String(value === chosen),
+        onclick: () => {
+          buttons.forEach((one, i) =>
+            one.setAttribute("aria-pressed", String(choices[i][0] === value)));
+          onChoose(value);
+        },
+      }, text));
+    return html("div", { class: "choice", role: "group", "aria-label": label },
+      html("span", { class: "choice-label", "aria-hidden": "true" }, label), buttons);
+  }
+
+  // One of several by a list; used where buttons would not fit.
+  function select(label, names, onChoose) {
+    const list = html("select", { onchange: () => onChoose(names[list.selectedIndex]) },
+      names.map((name) => html("option", null, name)));
+    return html("label", { class: "select" }, html("span", null, label), list);
+  }
+
+  // Calls `draw(width)` now and whenever the width of `node` changes.
+  function onWidth(node, draw) {
+    let last = 0;
+    const look = () => {
+      const width = Math.floor(node.clientWidth);
+      if (width > 0 && width !== last) draw((last = width));
+    };
+    new ResizeObserver(() => requestAnimationFrame(look)).observe(node);
+    look();
+  }
+
+  rankforce.dom = { html, svg, choice, select, onWidth };
+})();

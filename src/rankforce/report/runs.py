@@ -1,0 +1,97 @@
+"""The runs of a report: trained models by name, and what each of them was trained for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rankforce._objectives.base import AnyObjective
+from rankforce._objectives.make import objective as make_objective
+from rankforce._objectives.objective import Objective
+from rankforce.comparison.files import name_systems
+from rankforce.model import Model
+from rankforce.ranker import Ranker, load
+from rankforce.report.objective_tables import name_of
+
+
+class Run(NamedTuple):
+    """A trained ranker under its name; without an objective, `reason` says why."""
+
+    name: str
+    ranker: Ranker
+    objective: AnyObjective | None
+    reason: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The trees and their story."""
+        model: Model = self.ranker.model_
+        return model
+
+    @property
+    def aim(self) -> str:
+        """What the run was trained for, in few words."""
+        return self.model.objective if self.objective is None else name_of(self.objective)
+
+
+def open_runs(runs: Any) -> list[Run]:
+    """Runs from folders of saved models, rankers, or a dictionary of those by name.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=20)
+    >>> ranker = rf.Ranker("ranknet", n_estimators=2, num_leaves=3, progress=False).fit(data)
+    >>> [(run.name, run.aim) for run in open_runs({"old": ranker})]
+    [('old', 'RankNet')]
+    """
+    named = _name(runs)
+    if not named:
+        raise ValueError("there is no run: give the folder of a saved model, or a ranker")
+    return [_open(name, given) for name, given in named.items()]
+
+
+def _name(runs: Any) -> dict[str, Any]:
+    if isinstance(runs, Mapping):
+        for name in runs:
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"the name of a run is {name!r}: it must be a text")
+        return dict(runs)
+    is_one = isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence)
+    several = [runs] if is_one else list(runs)
+    paths = [os.fspath(one) for one in several if isinstance(one, (str, os.PathLike))]
+    if len(paths) == len(several):
+        return dict(name_systems(paths))
+    if paths:
+        raise ValueError("runs are folders and rankers: name them, as in {'new': ranker, ...}")
+    return {_numbered(number, len(several)): one for number, one in enumerate(several, start=1)}
+
+
+def _numbered(number: int, count: int) -> str:
+    return "run" if count == 1 else f"run {number}"
+
+
+def _open(name: str, given: Any) -> Run:
+    if isinstance(given, (str, os.PathLike)):
+        given = load(Path(given))
+    if not isinstance(given, Ranker):
+        kind = type(given).__name__
+        raise ValueError(f"run {name!r} is a {kind}: give the folder of a saved model, or a ranker")
+    if not hasattr(given, "model_"):
+        raise ValueError(f"run {name!r} is a ranker that is not trained yet: call fit first")
+    if not given.model_.parameters:
+        return Run(name, given, None, "its file does not say what it was trained for")
+    try:
+        return Run(name, given, _without_idle_seed(given.settings().make_objective()))
+    except ValueError as error:
+        return Run(name, given, None, f"its objective cannot be made again ({error})")
+
+
+def _without_idle_seed(objective: AnyObjective) -> AnyObjective:
+    """The same objective; a seed that no random draw uses would only tell it from its equals."""
+    if not isinstance(objective, Objective) or "seed" not in objective.arguments:
+        return objective
+    if "random" in (objective.description.pair_set.extended or ""):
+        return objective
+    rest = {key: value for key, value in objective.table().items() if key not in ("name", "seed")}
+    return make_objective(objective.name, **rest)

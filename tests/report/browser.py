@@ -1,0 +1,87 @@
+"""A real browser for the tests of the page: found, started, and listened to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# What never leaves the machine.
+INSIDE = ("file:", "data:", "about:", "blob:")
+
+
+def find_browser() -> str | None:
+    """RANKFORCE_BROWSER, or the first browser on the path."""
+    named = os.environ.get("RANKFORCE_BROWSER")
+    return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+
+
+def give_up(missing: str) -> NoReturn:
+    """Skip loudly: a user may have no browser. With RANKFORCE_NEEDS_BROWSER=1, as in CI, fail."""
+    if os.environ.get("RANKFORCE_NEEDS_BROWSER") == "1":
+        pytest.fail(f"the page cannot be tested: {missing}", pytrace=False)
+    pytest.skip(f"THE PAGE IS NOT TESTED: {missing}")
+
+
+@contextmanager
+def start_browser() -> Iterator[Browser]:
+    """A headless browser, or a sentence that says what is missing."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        give_up("the Python package playwright is missing: pip install playwright")
+    found = find_browser()
+    if found is None:
+        give_up("no browser was found: install Debian's chromium, or name one in RANKFORCE_BROWSER")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def open_page(browser: Browser) -> Iterator[Page]:
+    """An empty page; errors in it and requests to the outside fail the test at its end."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(5_000)  # ms
+    complaints: list[str] = []
+
+    def on_request(url: str) -> None:
+        if not url.startswith(INSIDE):
+            complaints.append(f"request to the outside: {url}")
+
+    page.on("request", lambda request: on_request(request.url))
+    page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            message.type in ("error", "warning")
+            and complaints.append(f"console {message.type}: {message.text}")
+        ),
+    )
+    try:
+        yield page
+    finally:
+        context.close()
+    if complaints:
+        pytest.fail("\n".join(complaints), pytrace=False)
