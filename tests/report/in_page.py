@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# What a script of the page builds upon; it does without the others.
+UPON = {
+    "forces.js": ("pair_sets.js", "weights.js"),
+    "explorer.js": (
+        "dom.js",
+        "scales.js",
+        "forces.js",
+        "numbers.js",
+        "moves.js",
+        "explorer_summary.js",
+        "explorer_rows.js",
+        "explorer_pairs.js",
+        "explorer_controls.js",
+        "explorer_input.js",
+    ),
+}
+
 # Numbers travel as text: as arguments they take longer than all the arithmetic.
 COMPUTE = """(text) => {
   const [objective, tables, queries, options] = JSON.parse(text);
@@ -91,8 +108,9 @@ def _plain(values: Floats) -> list[float | None]:
 
 
 def script(name: str) -> str:
-    """The text of one of the page's files."""
-    return (files("rankforce.report") / "page" / name).read_text(encoding="utf-8")
+    """The text of one of the page's files, behind those that it builds upon."""
+    text = (files("rankforce.report") / "page" / name).read_text(encoding="utf-8")
+    return "\n".join([*map(script, UPON.get(name, ())), text])
 
 
 def compute(

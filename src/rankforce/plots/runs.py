@@ -1,0 +1,81 @@
+"""What the pictures are drawn from: one run or several by name, and objectives by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankforce.checks import listed
+
+if TYPE_CHECKING:
+    from rankforce._objectives.base import AnyObjective
+    from rankforce.diagnostics.curves import Curves
+
+    Runs = Curves | Mapping[str, Curves]
+    Objectives = str | AnyObjective | Sequence[Any] | Mapping[str, Any]
+
+
+def named_runs(runs: Runs, kind: str) -> dict[str, Curves]:
+    """Runs by name, all of which have recorded `kind`; a single one has no name."""
+    known = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    if not known:
+        raise ValueError("there is no run to draw")
+    for name, curves in known.items():
+        series = getattr(curves, "series", None)
+        if not isinstance(series, Mapping):
+            raise ValueError(f"the run {name!r} is {type(curves).__name__}: it must be Curves")
+        if not series.get(kind):
+            has = listed([key for key, lines in series.items() if lines] or ["nothing"])
+            raise ValueError(f"the run {name!r} has recorded no {kind!r}, only {has}")
+    return known
+
+
+def one_run(runs: Runs, kind: str) -> Curves:
+    """The only run, for pictures that have no room for two."""
+    known = named_runs(runs, kind)
+    if len(known) > 1:
+        raise ValueError(f"this picture is of one run, and there are {listed(known)}")
+    return next(iter(known.values()))
+
+
+def join(run: str, line: str) -> str:
+    """What a line of a run is called in a legend."""
+    return f"{run}, {line}" if run and line else run or line
+
+
+def named_objectives(objectives: Objectives, k: int | None = None) -> dict[str, AnyObjective]:
+    """Objectives by name, from names, objectives, or a dictionary of either; `k` is for names."""
+    from rankforce._objectives.base import AnyObjective
+
+    if isinstance(objectives, (str, AnyObjective)):
+        objectives = [objectives]
+    if isinstance(objectives, Mapping):
+        return {name: make_objective(one, k) for name, one in objectives.items()}
+    made = [make_objective(one, k) for one in objectives]
+    return {title_of(one): one for one in made}
+
+
+def make_objective(given: Any, k: int | None = None) -> AnyObjective:
+    """An objective as it is, or from its name, with the cutoff `k` if it has one."""
+    from rankforce._objectives.base import AnyObjective
+    from rankforce._objectives.make import objective
+    from rankforce._objectives.registry import parse_name
+
+    if isinstance(given, AnyObjective):
+        return given
+    parsed = parse_name(given)
+    return objective(given, k=k if parsed.entry.has_cutoff and parsed.k is None else None)
+
+
+def title_of(objective: AnyObjective) -> str:
+    """Name and cutoff of an objective.
+
+    >>> import rankforce as rf
+    >>> title_of(rf.objective("lambdagap-x", k=5))
+    'LambdaGap-X@5'
+    """
+    from rankforce._objectives.mixed import Mixed, title
+
+    if isinstance(objective, Mixed):
+        return objective.name
+    return title(objective)  # type: ignore[arg-type]
