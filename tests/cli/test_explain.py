@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 import rankforce as rf
 from rankforce.cli import main
 from rankforce.data.write import write
+from tests.cli.inside import run_inside
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -26,12 +24,10 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def shown(*arguments: str | Path, **environment: str) -> str:
-    """What the command prints, in this process: starting another takes seconds."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with mock.patch.dict(os.environ, {"COLUMNS": "80"} | environment), redirect_stdout(out):
-        assert main(["explain", *map(str, arguments)]) == 0
-    out.seek(0)
-    return out.read()
+    answer = run_inside("explain", *arguments, **{"COLUMNS": "80"} | environment)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""
+    return answer.stdout
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""train, predict, rank and evaluate as a user runs them: real processes, real files."""
+"""train, predict, rank and evaluate as a user runs them: real files, real processes to train."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.data.write import write
+from tests.cli.inside import run_inside
 
 TREES = ("--trees", "5", "--num-leaves", "6")
 
@@ -59,7 +60,7 @@ def test_a_config_file_says_the_same(folder, tmp_path):
         'train = "train.txt"\nvalid = "valid.txt"\nobjective = "lambdagap-x+"\nk = 10\n'
         f"n_estimators = 7\nnum_leaves = 6\nout = {json.dumps(str(tmp_path / 'run'))}\n"
     )
-    answer = run("train", "--config", folder / "run.toml", "--trees", "5", "--json")
+    answer = run_inside("train", "--config", folder / "run.toml", "--trees", "5", "--json")
     assert json.loads(answer.stdout)["trees"] == 5, answer.stderr
     assert (tmp_path / "run/model.txt").read_text() == (folder / "run/model.txt").read_text()
 
@@ -67,9 +68,9 @@ def test_a_config_file_says_the_same(folder, tmp_path):
 def test_predict_writes_a_score_for_every_row(folder, tmp_path):
     expected = rf.load(folder / "run").predict(rf.read(folder / "valid.txt"))
     arguments = ("predict", "--model", folder / "run", "--data", folder / "valid.txt")
-    printed = run(*arguments).stdout.split()
+    printed = run_inside(*arguments).stdout.split()
     assert [float(score) for score in printed] == expected.tolist()
-    assert run(*arguments, "--out", tmp_path / "scores.txt").stdout == ""
+    assert run_inside(*arguments, "--out", tmp_path / "scores.txt").stdout == ""
     assert (tmp_path / "scores.txt").read_text().split() == printed
 
 
@@ -77,15 +78,15 @@ def test_rank_prints_the_best_first(folder):
     data = rf.read(folder / "valid.txt")
     scores = rf.load(folder / "run").predict(data)
     arguments = ("rank", "--model", folder / "run", "--data", folder / "valid.txt", "--top", "2")
-    rows = [line.split("\t") for line in run(*arguments).stdout.splitlines()]
+    rows = [line.split("\t") for line in run_inside(*arguments).stdout.splitlines()]
     for query in np.unique(data.qid):
         mine = [row for row in rows if row[0] == str(query)]
         best = np.sort(scores[data.qid == query])[::-1][:2]
         assert [float(row[3]) for row in mine] == best.tolist()
         assert [int(row[1]) for row in mine] == list(range(1, len(best) + 1))
-    as_json = json.loads(run(*arguments, "--json").stdout)
+    as_json = json.loads(run_inside(*arguments, "--json").stdout)
     assert [[str(entry["query"]), str(entry["rank"])] for entry in as_json] == [r[:2] for r in rows]
-    trec = run(*arguments, "--format", "trec").stdout.splitlines()
+    trec = run_inside(*arguments, "--format", "trec").stdout.splitlines()
     assert len(trec) == len(rows)
     assert trec[0].split()[1] == "Q0"
 
@@ -95,15 +96,16 @@ def test_evaluate_agrees_with_the_library(folder, tmp_path):
     scores = rf.load(folder / "run").predict(data)
     expected = rf.metric("ndcg@5")(scores, data.labels, qid=data.qid)
     arguments = ("evaluate", "--data", folder / "valid.txt", "--metric", "ndcg@5,p@3")
-    by_model = run(*arguments, "--model", folder / "run", "--json")
+    by_model = run_inside(*arguments, "--model", folder / "run", "--json")
     assert json.loads(by_model.stdout)["means"]["NDCG@5"] == pytest.approx(expected.mean())
     (tmp_path / "s.txt").write_text("".join(f"{score!r}\n" for score in scores.tolist()))
-    by_scores = run(*arguments, "--scores", tmp_path / "s.txt", "--json")
+    by_scores = run_inside(*arguments, "--scores", tmp_path / "s.txt", "--json")
     assert by_scores.stdout == by_model.stdout
-    lines = run(*arguments, "--model", folder / "run", "--per-query").stdout.splitlines()
+    lines = run_inside(*arguments, "--model", folder / "run", "--per-query").stdout.splitlines()
     assert lines[0].split("\t") == ["query", "NDCG@5", "P@3"]
     assert [float(line.split("\t")[1]) for line in lines[1:]] == pytest.approx(expected, abs=1e-6)
-    assert "without relevant document counts 1" in run(*arguments, "--model", folder / "run").stdout
+    table = run_inside(*arguments, "--model", folder / "run").stdout
+    assert "without relevant document counts 1" in table
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(folder, arguments, words):
     (folder / "bad.txt").write_text("1 qid:1 1:2\n0 qid:1 1:oops\n")
     (folder / "bad.toml").write_text("k = = 3\n")
     (folder / "narrow.txt").write_text("1 qid:1 3:2\n0 qid:1 1:1\n")
-    answer = run(*arguments, cwd=folder)
+    answer = run_inside(*arguments, cwd=folder)
     assert answer.returncode == 2, answer.stderr
     assert answer.stderr.count("\n") == 1, answer.stderr
     for word in words:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.diagnostics import contributions, incoherence
 from tests.contract.cases import plain_cases, sparse_data
 
 # One short query, and sizes at which runs of 16 documents meet the end of a tile of 2048.
@@ -49,6 +50,8 @@ def run_tiers() -> None:
                 for spread in (4.0, 40.0):
                     ready.gradients(scores * spread, norm="lightgbm")
                 ready.pairs(scores)
+                incoherence(whole, scores, sources, k=5, restricted=name == "ranknet")
+                contributions(whole + rf.objective("preferences"), scores, sources, high=1)
     leaf = np.arange(size, dtype=np.int32) % 7
     ready.shared_hessians(scores, leaf, 7, norm="lightgbm", iteration=0, row_weight=None, threads=1)
 

@@ -219,7 +219,7 @@ def _ranks(what: Description, longest: int, pool: _Pool) -> dict[str, Any]:
 
 
 def _ideal_values(what: Description, ranks: Floats, pool: _Pool) -> int | None:
-    """What ranks are worth to the ideal list, which takes them best first; None where the ideal is no sum over ranks."""
+    """What ranks are worth to the ideal list, best first; None where that is no sum over ranks."""
     if what.ideal not in ("discounted", "values"):
         return None
     value = discount(ranks)
