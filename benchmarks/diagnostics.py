@@ -6,7 +6,8 @@
 A ranker is trained on made-up sets, a large and a small one. Recorders look at its training set as
 they would for a user: each diagnostic alone, all of them in one, on a sample of queries (the
 default) and on all. Each call is timed in the run that it watches, so that a busy machine slows
-both sides; a recorder's cost is its time over the time of the trees between two looks.
+both sides; a recorder's cost is its time over the time of the trees between two looks (the median
+tree's: reading, binning and the first tree are not in it).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,21 @@ class Timed:
             self.looks.append(took)
 
 
+class Trees:
+    """The time of each tree: from the last callback of one to the first of the next."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self._left = 0.0
+
+    def begin(self, moment: Any) -> None:
+        if moment.iteration:
+            self.times.append(time.perf_counter() - self._left)
+
+    def end(self, moment: Any) -> None:
+        self._left = time.perf_counter()
+
+
 def measure(queries: int, trees: int, tau: float, step: int) -> dict[str, dict[str, float]]:
     """Seconds of a look, and its share of the time of EVERY trees."""
     data = rf.make_data("mslr", queries=queries, seed=0)
@@ -54,13 +71,12 @@ def measure(queries: int, trees: int, tau: float, step: int) -> dict[str, dict[s
     watched["all, of every query"] = Timed(step, queries=None)
     leaves = 200 if queries > 1000 else 31
     ranker = rf.Ranker(k=8, tau=tau, n_estimators=trees, num_leaves=leaves, progress=False)
-    start = time.perf_counter()
-    ranker.fit(data, callbacks=list(watched.values()))
-    spent = sum(one.first + sum(one.looks) for one in watched.values())
-    tree = (time.perf_counter() - start - spent) / trees
+    clock = Trees()
+    ranker.fit(data, callbacks=[clock.begin, *watched.values(), clock.end])
+    tree = statistics.median(clock.times)
     found = {}
     for name, one in watched.items():
-        look = sum(one.looks) / len(one.looks)
+        look = statistics.median(one.looks)
         found[name] = {
             "ms a look": 1000 * look,
             "ms to get ready": 1000 * (one.first - look),

@@ -48,3 +48,5 @@ def test_wrong_top() -> None:
         label_mix([1.0], [1], top=0)
     with pytest.raises(ValueError, match=r"top is 1\.5"):
         rank_changes([1.0], [1.0], top=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="score of row 1 is nan: scores must be finite"):
+        rank_changes([1.0, 0.0], [1.0, np.nan])

@@ -89,7 +89,7 @@ class Prepared:
                 )
             )
 
-        self._refuse(run_blocks(push, self._cost, check_threads(threads)), values)
+        refuse_scores(run_blocks(push, self._cost, check_threads(threads)), values)
         if self.objective.description.user is not None and not np.isfinite(lam).all():
             raise ValueError(self._bad_weight(values, iteration))
         return lam, hess
@@ -137,7 +137,7 @@ class Prepared:
         def count(first: int, last: int) -> int:
             return self._list(first, last, values, iteration, counts, _NO_INTEGERS, _NO_FLOATS)[0]
 
-        self._refuse(run_blocks(count, self._cost, check_threads(threads)), values)
+        refuse_scores(run_blocks(count, self._cost, check_threads(threads)), values)
         return counts
 
     def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
@@ -173,7 +173,7 @@ class Prepared:
             rules = (*self._data, self._rules.exact, number, *draw)
             return int(tracing.trace_block(first, last, values, *rules, slot, code, share, *trace))
 
-        self._refuse(run_blocks(work, self._cost, check_threads(threads)), values)
+        refuse_scores(run_blocks(work, self._cost, check_threads(threads)), values)
 
     def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
         if not 0 <= query < max(len(self.sizes), 1):
@@ -182,7 +182,7 @@ class Prepared:
             return Pairs(_NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
         counts = np.zeros(len(self.sizes), np.int64)
         one = (query, query + 1, values, iteration, counts)
-        self._refuse([self._list(*one, _NO_INTEGERS, _NO_FLOATS)[0]], values)
+        refuse_scores([self._list(*one, _NO_INTEGERS, _NO_FLOATS)[0]], values)
         weight = np.empty(counts[query])
         _, hi, lo = self._list(*one, np.empty(counts[query], np.int64), weight)
         start, end = self.index.pointer[query], self.index.pointer[query + 1]
@@ -224,13 +224,6 @@ class Prepared:
         mask = 2**64 - 1
         return np.uint64(self.objective.seed & mask), np.uint64(int(iteration) & mask)
 
-    def _refuse(self, bad: list[int], values: Floats) -> None:
-        """Kernels answer with the query whose scores are not finite, or -1."""
-        if max(bad) < 0:
-            return
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"score of row {row} is {values[row]}: scores must be finite")
-
     def _bad_weight(self, values: Floats, iteration: int) -> str:
         for query in range(len(self.sizes)):
             hi, lo, weight = self._pairs(values, query, iteration)
@@ -241,6 +234,14 @@ class Prepared:
                     "or not finite: weights are numbers from 0 up"
                 )
         return "the pair weights are so large that their sum is not finite"
+
+
+def refuse_scores(bad: list[int], values: Floats) -> None:
+    """Kernels answer with the query whose scores are not finite, or -1."""
+    if max(bad) < 0:
+        return
+    row = int(np.flatnonzero(~np.isfinite(values))[0])
+    raise ValueError(f"score of row {row} is {values[row]}: scores must be finite")
 
 
 def check_scores(scores: ArrayLike, rows: int) -> Floats:

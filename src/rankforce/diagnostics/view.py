@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankforce._objectives.base import AnyObjective, Ready, Trace
 from rankforce._objectives.mixed import parts_of
-from rankforce._objectives.prepared import check_scores
+from rankforce._objectives.prepared import check_scores, refuse_scores
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.diagnostics.grades import Grades, default_high, read_grades
@@ -158,8 +158,7 @@ def rank_rows(scores: Floats, index: QueryIndex, threads: int = 1) -> NDArray[np
     queries = layout.Queries(*index)
 
     def work(first: int, last: int) -> int:
-        tracing.rank_block(first, last, scores, queries, ranked)
-        return -1
+        return int(tracing.rank_block(first, last, scores, queries, ranked))
 
-    run_blocks(work, 40.0 * index.sizes.astype(np.float64), threads)
+    refuse_scores(run_blocks(work, 40.0 * index.sizes.astype(np.float64), threads), scores)
     return ranked

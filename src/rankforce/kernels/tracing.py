@@ -5,21 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import decay, list_query, load_query
+from rankforce.kernels.exact import decay, load_query, take_sums
 from rankforce.kernels.forces import norm_factors
 from rankforce.kernels.layout import (
     FLOAT_ROWS,
+    INSIDE,
     INTEGER_COLUMNS,
     INTEGER_ROWS,
+    LAM,
     LANES,
     LIGHTGBM_NORM,
+    MASK,
+    ORDER,
+    RANK,
     SCORE,
     STD_NORM,
-    SUM_LAM,
+    WEIGHT,
+    Force,
     at,
+    classes_of,
     largest_query,
     make_documents,
+    tile_end,
 )
+from rankforce.kernels.load import load_scores
 from rankforce.kernels.preferences import (
     is_spread,
     pair_terms,
@@ -27,36 +36,89 @@ from rankforce.kernels.preferences import (
     shrink,
     spread_factor,
 )
-from rankforce.kernels.ranking import merge_sort
+from rankforce.kernels.ranking import sort_by_score
+from rankforce.kernels.sets import mark_inside
+from rankforce.kernels.weights import fill_weights
 
 
 @kernel
-def push_listed(n, pairs, hi, lo, weight, norm, rules, docs, floats):
-    """Turn the listed weights of a query into magnitudes of forces, without powers of sigma.
-
-    Returns their sum; the forces of documents go to row SUM_LAM.
-    """
-    low = np.inf
-    high = -np.inf
-    for p in range(n):
-        floats[SUM_LAM, p] = 0.0
-        low = min(low, docs[at(SCORE, p)])
-        high = max(high, docs[at(SCORE, p)])
-    is_apart = norm == LIGHTGBM_NORM and high > low
+def trace_row(i, is_hi, start, end, docs, rules, force):
+    """Magnitudes of the forces of row WEIGHT, in its place; returns their sum and their number."""
+    sign = 1.0 if is_hi else -1.0
+    own = docs[at(SCORE, i)]
+    score, weights, lam = at(SCORE, start), at(WEIGHT, start), at(LAM, start)
     total = 0.0
-    for k in range(pairs):
-        x = docs[at(SCORE, hi[k])] - docs[at(SCORE, lo[k])]
+    count = 0.0
+    for j in range(np.uint64(end - start)):
+        x = sign * (own - docs[score + j])
         z = rules.sigma * x + rules.center
         y = decay(z)
-        base = weight[k] / ((1.0 + y) * (0.01 + abs(x) if is_apart else 1.0))
-        if rules.is_sigmoid:
-            weight[k] = base * y / (1.0 + y)
-        else:
-            weight[k] = base * (y if z > 0.0 else 1.0)
-        total += weight[k]
-        floats[SUM_LAM, hi[k]] += weight[k]
-        floats[SUM_LAM, lo[k]] -= weight[k]
-    return total
+        apart = force.near + force.far * min(abs(x), 1e300)
+        weight = docs[weights + j]
+        base = weight / ((1.0 + y) * apart)
+        first = base * y / (1.0 + y) if rules.is_sigmoid else base * (y if z > 0.0 else 1.0)
+        total += first
+        count += 1.0 if weight != 0.0 else 0.0
+        docs[weights + j] = first
+        docs[lam + j] -= sign * first
+    docs[at(LAM, i)] += sign * total
+    return total, count
+
+
+@kernel
+def share_row(i, start, end, docs, code, is_traced, parts, masks):
+    """Add the forces of row WEIGHT to `parts`: on each of the others from the code of document
+    `i`, and on `i`, if it is traced, from theirs. One pass for each code, without a branch."""
+    count = np.uint64(end - start)
+    weights = at(WEIGHT, start)
+    there = parts[code[i]][start:end]
+    for j in range(count):
+        there[j] += docs[weights + j]
+    if is_traced[i]:
+        for c in range(len(parts)):
+            mask = masks[c][start:end]
+            total = 0.0
+            for j in range(count):
+                total += docs[weights + j] * mask[j]
+            parts[c, i] += total
+
+
+@kernel
+def trace_query(
+    n, members, classes, integers, docs, tables, rules, force, code, is_traced, parts, masks
+):
+    """Every row of pairs of a loaded query, as `exact.walk_query` goes through them.
+
+    Returns the sum of magnitudes and the number of pairs.
+    """
+    mark_inside(n, members, integers)
+    inside = integers[INSIDE]
+    rank = integers[RANK]
+    total = 0.0
+    count = 0.0
+    for p in range(n):
+        docs[at(MASK, p)] = 0.0
+    for c in range(len(classes.start) - 1):
+        above, below = classes.start[c], classes.start[c + 1]
+        for i in range(above, below):
+            if inside[i] == 0:
+                continue
+            for side in range(2 if members < n else 1):
+                is_hi = side == 0
+                start = below if is_hi else classes.tier_start[c]
+                end = classes.tier_stop[c] if is_hi else above
+                while start < end:
+                    stop = tile_end(start, end)
+                    width = np.uint64(stop - start)
+                    fill_weights(i, is_hi, start, width, docs, rank, tables, rules)
+                    found, pairs = trace_row(i, is_hi, start, stop, docs, rules, force)
+                    share_row(i, start, stop, docs, code, is_traced, parts, masks)
+                    total += found
+                    count += pairs
+                    start = stop
+        for i in range(above, below):
+            docs[at(MASK, i)] = 1.0 - inside[i]
+    return total, count
 
 
 @entry
@@ -88,10 +150,13 @@ def trace_block(
     integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
     floats = np.zeros((FLOAT_ROWS, size), np.float64)
     docs = make_documents(size, np.zeros(1, np.float64))
-    hi = np.empty(0, np.int64)
-    lo = np.empty(0, np.int64)
-    weight = np.empty(0, np.float64)
-    row_of = np.empty(size, np.int64)
+    # By position in label order: the slot and the code of each document, the sums of forces on it
+    # by code, and for each code 1 where a document has it.
+    own_slot = np.empty(size, np.int64)
+    own_code = np.empty(size, np.int64)
+    is_traced = np.empty(size, np.bool_)
+    parts = np.zeros((sources.shape[1], size), np.float64)
+    masks = np.zeros((sources.shape[1], size), np.float64)
     for q in range(first, last):
         counts[q] = 0
         factors[q] = 0.0
@@ -102,29 +167,44 @@ def trace_block(
             return q
         if members == 0:
             continue
-        pairs = list_query(
-            q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight
-        )
-        if pairs > len(hi):
-            hi = np.empty(2 * pairs, np.int64)
-            lo = np.empty(2 * pairs, np.int64)
-            weight = np.empty(2 * pairs, np.float64)
-            list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight)
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
+        parts[:, :n] = 0.0
+        masks[:, :n] = 0.0
+        low, high = np.inf, -np.inf
         for i in range(start, start + n):
-            row_of[labels.position[i]] = row_at(queries.row, i)
-        total = push_listed(n, pairs, hi, lo, weight, norm, rules, docs, floats)
+            p = labels.position[i]
+            row = row_at(queries.row, i)
+            own_slot[p] = slot[row]
+            own_code[p] = code[row]
+            is_traced[p] = slot[row] >= 0
+            masks[code[row], p] = 1.0
+            low = min(low, scores[row])
+            high = max(high, scores[row])
+        is_apart = norm == LIGHTGBM_NORM and high > low
+        force = Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, 1.0)
+        total, pairs = trace_query(
+            n,
+            members,
+            classes_of(q, labels),
+            integers,
+            docs,
+            tables,
+            rules,
+            force,
+            own_code,
+            is_traced,
+            parts,
+            masks,
+        )
+        take_sums(n, floats, docs)
         factor, _ = norm_factors(n, total, norm, labels.scale[q], rules, floats)
-        counts[q] = pairs
-        factors[q] = factor / (rules.sigma * labels.scale[q])
-        for k in range(pairs):
-            a = row_of[hi[k]]
-            b = row_of[lo[k]]
-            if slot[a] >= 0:
-                sources[slot[a], code[b]] += share * factor * weight[k]
-            if slot[b] >= 0:
-                sources[slot[b], code[a]] += share * factor * weight[k]
+        counts[q] = np.int64(pairs)
+        factors[q] = factor / (rules.sigma * labels.scale[q]) if pairs > 0.0 else 0.0
+        for p in range(n):
+            if is_traced[p]:
+                for c in range(len(parts)):
+                    sources[own_slot[p], c] += share * factor * parts[c, p]
     return -1
 
 
@@ -173,19 +253,23 @@ def trace_preferences(
 
 @entry
 def rank_block(first, last, scores, queries, ranked):
-    """Rows of each query by rank, best first, ties by place."""
+    """Rows of each query by rank, best first, ties by place.
+
+    Returns the first query whose scores are bad, or -1.
+    """
     size = largest_query(first, last, queries)
-    own = np.empty(size, np.float64)
-    order = np.empty(size, np.int32)
-    other = np.empty(size, np.int32)
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    floats = np.zeros((FLOAT_ROWS, size), np.float64)
     for q in range(first, last):
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
-        for i in range(n):
-            own[i] = scores[row_at(queries.row, start + i)]
-        merge_sort(own, n, order, other)
+        low, high = load_scores(scores, queries.row, start, n, floats)
+        if n > 0 and not low <= high:
+            return q
+        sort_by_score(n, low, high, integers, floats)
         for r in range(n):
-            ranked[start + r] = row_at(queries.row, start + order[r])
+            ranked[start + r] = row_at(queries.row, start + integers[ORDER, r])
+    return -1
 
 
 @entry
