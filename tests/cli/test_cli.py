@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -88,9 +89,11 @@ def test_demo_draws_every_objective() -> None:
     assert incoherent.endswith("incoherent")  # Marcuzzi et al. 2023, Table 1
 
 
-def test_demo_trains_several_objectives() -> None:
-    answer = run("demo", "--queries", "20", "--trees", "3", "-k", "3")
+def test_demo_trains_several_objectives(tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    answer = run("demo", "--queries", "20", "--trees", "3", "-k", "3", "--report", str(page))
     assert answer.returncode == 0, answer.stderr
+    assert "lambdarank(map@3)" in page.read_text()
     lines = answer.stdout.splitlines()
     header = next(line for line in lines if line.startswith("system"))
     assert header.split("  ")[-1].strip() == "ARPb@3, lower is better"

@@ -58,6 +58,9 @@ def test_records_what_the_pure_functions_give() -> None:
         assert found["incoherence"]["restricted"] == restricted.share
         assert found["incoherence"]["unrestricted"] == wide.share
         assert found["incoherence"]["violations"] == restricted.violations.mean()
+        assert found["incoherence"]["violations_unrestricted"] == wide.violations.mean()
+        size = wide.size[wide.violations > 0].mean()
+        assert found["incoherence"]["size_unrestricted"] == pytest.approx(size)
         pairs = diagnostics.effective_pairs(objective, scores, labels, qid=ids)
         assert found["pairs"]["absolute"] == pairs.counts.mean()
         assert found["pairs"]["relative"] == pytest.approx(pairs.relative.mean())

@@ -207,7 +207,7 @@ def test_a_model_says_what_is_left_open(data: Any, ranker: rf.Ranker) -> None:
 
 def test_a_name_may_have_its_own_cutoff(data: Any, ranker: rf.Ranker) -> None:
     found = explain_several(["lambdarank(ndcg@7)", None], ranker, data, query=6)
-    assert [one.objective for one in found] == ["lambdarank(ndcg)@7", "LambdaRank-NDCG@3"]
+    assert [one.objective for one in found] == ["lambdarank(ndcg@7)", "LambdaRank-NDCG@3"]
 
 
 def test_any_model_with_predict_will_do(data: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.objective import Objective
 from rankforce._objectives.preferences import PreferenceObjective
+from rankforce._objectives.registry import has_cutoff
 from rankforce._objectives.schedules import Schedule, Weight, make_schedule
 from rankforce.checks import check_number
 from rankforce.queries import QueryIndex
@@ -241,11 +242,18 @@ def parts_of(one: AnyObjective) -> tuple[Part, ...]:
 
 
 def title(one: Objective | PreferenceObjective) -> str:
-    """Name, cutoff and source."""
+    """Name, cutoff where it changes anything, and source.
+
+    >>> from rankforce._objectives.make import objective
+    >>> [title(objective(name, k=5)) for name in ("lambdarank-p@k", "ranknet", "lambdarank(map)")]
+    ['LambdaRank-P@5', 'RankNet', 'lambdarank(map@5)']
+    """
     k, source = one.arguments.get("k"), getattr(one, "source", None)
     name = one.name
-    if k is not None:
-        name = name.replace("@k", f"@{k}") if "@k" in name else f"{name}@{k}"
+    if "@k" in name and k is not None:
+        name = name.replace("@k", f"@{k}")
+    elif k is not None and has_cutoff(name):
+        name = f"{name[:-1]}@{k})" if name.endswith(")") else f"{name}@{k}"
     return name + (f" on {source}" if source else "")
 
 

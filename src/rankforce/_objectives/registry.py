@@ -70,6 +70,12 @@ def parse_name(name: str) -> Parsed:
     return Parsed(entry, k, p)
 
 
+def has_cutoff(name: str) -> bool:
+    """Whether k changes anything about the objective of that name, for all that is known."""
+    entry = _BY_NAME.get(_plain(name))
+    return entry is None or entry.has_cutoff
+
+
 def _unknown(name: str) -> str:
     close = difflib.get_close_matches(_plain(name), _BY_NAME, n=3, cutoff=0.5)
     names = list(dict.fromkeys(_BY_NAME[match].name for match in close))

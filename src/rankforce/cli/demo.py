@@ -1,7 +1,8 @@
 """Train several objectives on a made-up set, and see what the objective changes.
 
 All rankers have the same trees; only what pushes the documents differs. The set has the lengths
-of lists and the label mix of MSLR-WEB30K; quality is that on queries not seen in training.
+of lists and the label mix of MSLR-WEB30K; quality is that on queries not seen in training. With
+--report, a page shows the same rankers: their curves, diagnostics, queries and forces.
 
 With --forces, the forces of every objective on the example of Marcuzzi et al. 2023, Table 1: five
 documents, best score first, where a good one (grade 1) stands above the best (grade 2). An arrow
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   rankforce demo
   rankforce demo -k 10 --queries 1000 --trees 200
+  rankforce demo --report demo.html
   rankforce demo --forces
 """
 
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--queries", type=int, default=300, help="to train on (default %(default)s)"
     )
     parser.add_argument("--trees", type=int, default=60, help="of a ranker (default %(default)s)")
+    parser.add_argument("--report", metavar="FILE", help="write a page about the rankers, too")
     parser.add_argument("--forces", action="store_true", help="draw forces instead of training")
 
 
@@ -53,21 +56,22 @@ def run(options: argparse.Namespace) -> None:
     if options.forces:
         print_forces()
     else:
-        print_training(options.k, options.queries, options.trees)
+        print_training(options.k, options.queries, options.trees, options.report)
 
 
-def print_training(k: int, queries: int, trees: int) -> None:
+def print_training(k: int, queries: int, trees: int, report: str | None) -> None:
     """One line for each objective, with stars where it is better than the first."""
     import rankforce as rf
 
     train = rf.make_data("mslr", queries=queries, seed=0)
     test = rf.make_data("mslr", queries=queries, seed=1)
     print(f"train {train}\ntest  {test}\n{trees} trees each, k = {k}\n")
-    scores = {}
+    scores, rankers = {}, {}
     for name in OBJECTIVES:
         title = rf.objective(name, k=k).name
         print(f"training {title}", flush=True)
-        ranker = rf.Ranker(name, k=k, n_estimators=trees, progress=False).fit(train)
+        ranker = rf.Ranker(name, k=k, n_estimators=trees, progress=False)
+        rankers[title] = ranker.fit(train, callbacks=[rf.Recorder()] if report else [])
         scores[title] = ranker.predict(test)
     found = {}
     for name in (f"ndcg@{k}", f"p@{k}", "map", "mrr", f"arpb@{k}"):
@@ -75,6 +79,9 @@ def print_training(k: int, queries: int, trees: int) -> None:
         arrow = "" if metric.higher_is_better else ", lower is better"
         found[metric.name + arrow] = rf.compare(scores, test, metric=metric)
     print("\n" + rf.results(found, digits=4, percent=False))
+    if report:
+        page = rf.write_report(rankers, test, out=report, metric=f"ndcg@{k}")
+        print(f"\n{page}: the same as a page")
 
 
 def print_forces() -> None:

@@ -25,6 +25,17 @@ class Incoherence(NamedTuple):
         """Share of queries with a violation."""
         return float(np.mean(self.violations > 0)) if len(self.violations) else 0.0
 
+    @property
+    def mean_violations(self) -> float:
+        """Violations per query."""
+        return float(np.mean(self.violations)) if len(self.violations) else 0.0
+
+    @property
+    def mean_size(self) -> float:
+        """Mean size over the queries with a violation; 0 if there is none."""
+        has = self.violations > 0
+        return float(np.mean(self.size[has])) if has.any() else 0.0
+
 
 def incoherence(
     objective: AnyObjective,

@@ -34,12 +34,14 @@ Values = dict[str, float]
 
 def _incoherence(view: View, top: int) -> Values:
     restricted = find_incoherence(view, restricted=True)
-    has = restricted.violations > 0
+    wide = find_incoherence(view, restricted=False)
     return {
         "restricted": restricted.share,
-        "unrestricted": find_incoherence(view, restricted=False).share,
-        "violations": float(restricted.violations.mean()) if len(has) else 0.0,
-        "size": float(restricted.size[has].mean()) if has.any() else 0.0,
+        "unrestricted": wide.share,
+        "violations": restricted.mean_violations,
+        "size": restricted.mean_size,
+        "violations_unrestricted": wide.mean_violations,
+        "size_unrestricted": wide.mean_size,
     }
 
 
@@ -87,8 +89,8 @@ MEASURES: dict[str, Callable[[View, int], Values]] = {
 
 # What each of them says, for people who read the numbers.
 MEANINGS = {
-    "incoherence": "share of queries where forces push a wrong order further apart: restricted to "
-    "false and missed top-k documents (with violations per query and their size), or any",
+    "incoherence": "share of queries where forces push a wrong order further apart, restricted to "
+    "false and missed top-k documents or not; violations per query, and their size",
     "pairs": "pairs that push, per query; relative to n(n-1)/2; share of queries without any",
     "contributions": "share of the force on highly relevant documents by the other's label",
     "label_mix": "share of each label among the top positions",
