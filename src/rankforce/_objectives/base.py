@@ -24,11 +24,20 @@ class Pairs(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Where forces come from. See `kernels.tracing.trace_block`."""
+    """Where forces come from: what to look at, and the arrays that take what was found.
 
+    See `kernels.tracing.trace_block`.
+    """
+
+    norm: str
+    iteration: int
+    threads: int
+    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
+    code: NDArray[np.int32]  # of each row's label
     counts: NDArray[np.int64]  # pairs of each query
     factors: Floats  # what the norm multiplies the forces of each query by
     sources: Floats  # slots x codes: sums of magnitudes of forces
+    share: float = 1.0  # that is added
 
 
 class Ready(Protocol):
@@ -77,18 +86,7 @@ class Ready(Protocol):
         """The objectives that this one is a weighted sum of."""
         ...
 
-    def trace(
-        self,
-        scores: Floats,
-        slot: NDArray[np.int32],
-        code: NDArray[np.int32],
-        trace: Trace,
-        *,
-        norm: str,
-        iteration: int,
-        threads: int,
-        share: float = 1.0,
-    ) -> None:
+    def trace(self, scores: Floats, trace: Trace) -> None:
         """Count pairs, find factors of the norm, and add up where forces come from."""
         ...
 

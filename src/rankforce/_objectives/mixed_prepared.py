@@ -102,32 +102,14 @@ class MixedPrepared:
         weights = self.objective.weights(iteration)
         return [(w, ready) for w, ready in zip(weights, self._ready, strict=True) if w > 0.0]
 
-    def trace(
-        self,
-        scores: Floats,
-        slot: NDArray[np.int32],
-        code: NDArray[np.int32],
-        trace: Trace,
-        *,
-        norm: str,
-        iteration: int,
-        threads: int,
-        share: float = 1.0,
-    ) -> None:
+    def trace(self, scores: Floats, trace: Trace) -> None:
         """Count pairs and add up where forces come from; factors are those of the first part."""
-        rest = Trace(np.zeros_like(trace.counts), np.zeros_like(trace.factors), trace.sources)
-        for number, (weight, ready) in enumerate(self.parts(iteration)):
+        rest = trace._replace(
+            counts=np.zeros_like(trace.counts), factors=np.zeros_like(trace.factors)
+        )
+        for number, (weight, ready) in enumerate(self.parts(trace.iteration)):
             into = rest if number else trace
-            ready.trace(
-                scores,
-                slot,
-                code,
-                into,
-                norm=norm,
-                iteration=iteration,
-                threads=threads,
-                share=share * weight,
-            )
+            ready.trace(scores, into._replace(share=trace.share * weight))
             if number:
                 trace.counts[:] += rest.counts
 

@@ -105,26 +105,16 @@ class PreparedPreferences:
         """The objectives that this one is a weighted sum of: itself."""
         return [(1.0, self)]
 
-    def trace(
-        self,
-        scores: Floats,
-        slot: NDArray[np.int32],
-        code: NDArray[np.int32],
-        trace: Trace,
-        *,
-        norm: str,
-        iteration: int,
-        threads: int,
-        share: float = 1.0,
-    ) -> None:
+    def trace(self, scores: Floats, trace: Trace) -> None:
         """Count pairs, find factors of the norm, and add up where forces come from."""
-        arguments = self._arguments(check_norm(self.objective.norm or norm))
+        arguments = self._arguments(check_norm(self.objective.norm or trace.norm))
+        found = (trace.slot, trace.code, trace.share, trace.counts, trace.factors, trace.sources)
 
         def work(first: int, last: int) -> int:
-            tracing.trace_preferences(first, last, scores, *arguments, slot, code, share, *trace)
+            tracing.trace_preferences(first, last, scores, *arguments, *found)
             return -1
 
-        run_blocks(work, self._cost, check_threads(threads))
+        run_blocks(work, self._cost, check_threads(trace.threads))
 
     def _arguments(self, norm: int) -> tuple[Any, ...]:
         return (self._queries, self._pointer, *self._pairs, self.objective.sigma, norm)

@@ -152,28 +152,17 @@ class Prepared:
         """The objectives that this one is a weighted sum of: itself."""
         return [(1.0, self)]
 
-    def trace(
-        self,
-        scores: Floats,
-        slot: NDArray[np.int32],
-        code: NDArray[np.int32],
-        trace: Trace,
-        *,
-        norm: str,
-        iteration: int,
-        threads: int,
-        share: float = 1.0,
-    ) -> None:
+    def trace(self, scores: Floats, trace: Trace) -> None:
         """Count pairs, find factors of the norm, and add up where forces come from."""
         values = check_scores(scores, self.rows)
-        number = check_norm(self.objective.norm or norm)
-        draw = self._draw(iteration)
+        number = check_norm(self.objective.norm or trace.norm)
+        rules = (*self._data, self._rules.exact, number, *self._draw(trace.iteration))
+        found = (trace.slot, trace.code, trace.share, trace.counts, trace.factors, trace.sources)
 
         def work(first: int, last: int) -> int:
-            rules = (*self._data, self._rules.exact, number, *draw)
-            return int(tracing.trace_block(first, last, values, *rules, slot, code, share, *trace))
+            return int(tracing.trace_block(first, last, values, *rules, *found))
 
-        refuse_scores(run_blocks(work, self._cost, check_threads(threads)), values)
+        refuse_scores(run_blocks(work, self._cost, check_threads(trace.threads)), values)
 
     def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
         if not 0 <= query < max(len(self.sizes), 1):

@@ -95,20 +95,14 @@ class View:
         scene = self.scene
         queries, slots = len(scene.index.sizes), int(scene.slot.max(initial=-1)) + 1
         found = Trace(
-            np.zeros(queries, np.int64),
-            np.zeros(queries),
-            np.zeros((slots, len(scene.grades.names))),
+            *self.now,
+            slot=scene.slot,
+            code=scene.grades.group,
+            counts=np.zeros(queries, np.int64),
+            factors=np.zeros(queries),
+            sources=np.zeros((slots, len(scene.grades.names))),
         )
-        norm, iteration, threads = self.now
-        scene.ready.trace(
-            self.scores,
-            scene.slot,
-            scene.grades.group,
-            found,
-            norm=norm,
-            iteration=iteration,
-            threads=threads,
-        )
+        scene.ready.trace(self.scores, found)
         return found
 
 

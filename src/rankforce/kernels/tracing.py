@@ -66,7 +66,7 @@ def trace_row(i, is_hi, start, end, docs, rules, force):
 
 
 @kernel
-def share_row(i, start, end, docs, code, is_traced, parts, masks):
+def share_row(i, start, end, docs, code, slot, parts, masks):
     """Add the forces of row WEIGHT to `parts`: on each of the others from the code of document
     `i`, and on `i`, if it is traced, from theirs. One pass for each code, without a branch."""
     count = np.uint64(end - start)
@@ -74,7 +74,7 @@ def share_row(i, start, end, docs, code, is_traced, parts, masks):
     there = parts[code[i]][start:end]
     for j in range(count):
         there[j] += docs[weights + j]
-    if is_traced[i]:
+    if slot[i] >= 0:
         for c in range(len(parts)):
             mask = masks[c][start:end]
             total = 0.0
@@ -85,7 +85,7 @@ def share_row(i, start, end, docs, code, is_traced, parts, masks):
 
 @kernel
 def trace_query(
-    n, members, classes, integers, docs, tables, rules, force, code, is_traced, parts, masks
+    n, members, classes, integers, docs, tables, rules, force, code, slot, parts, masks
 ):
     """Every row of pairs of a loaded query, as `exact.walk_query` goes through them.
 
@@ -112,13 +112,31 @@ def trace_query(
                     width = np.uint64(stop - start)
                     fill_weights(i, is_hi, start, width, docs, rank, tables, rules)
                     found, pairs = trace_row(i, is_hi, start, stop, docs, rules, force)
-                    share_row(i, start, stop, docs, code, is_traced, parts, masks)
+                    share_row(i, start, stop, docs, code, slot, parts, masks)
                     total += found
                     count += pairs
                     start = stop
         for i in range(above, below):
             docs[at(MASK, i)] = 1.0 - inside[i]
     return total, count
+
+
+@kernel
+def read_codes(n, start, scores, row, position, slot, code, own_slot, own_code, masks):
+    """Slots and codes of a query's documents in label order, and for each code 1 where a document
+    has it; returns whether scores differ."""
+    masks[:, :n] = 0.0
+    low = np.inf
+    high = -np.inf
+    for i in range(start, start + n):
+        p = position[i]
+        r = row_at(row, i)
+        own_slot[p] = slot[r]
+        own_code[p] = code[r]
+        masks[code[r], p] = 1.0
+        low = min(low, scores[r])
+        high = max(high, scores[r])
+    return high > low
 
 
 @entry
@@ -154,7 +172,6 @@ def trace_block(
     # by code, and for each code 1 where a document has it.
     own_slot = np.empty(size, np.int64)
     own_code = np.empty(size, np.int64)
-    is_traced = np.empty(size, np.bool_)
     parts = np.zeros((sources.shape[1], size), np.float64)
     masks = np.zeros((sources.shape[1], size), np.float64)
     for q in range(first, last):
@@ -170,18 +187,10 @@ def trace_block(
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
         parts[:, :n] = 0.0
-        masks[:, :n] = 0.0
-        low, high = np.inf, -np.inf
-        for i in range(start, start + n):
-            p = labels.position[i]
-            row = row_at(queries.row, i)
-            own_slot[p] = slot[row]
-            own_code[p] = code[row]
-            is_traced[p] = slot[row] >= 0
-            masks[code[row], p] = 1.0
-            low = min(low, scores[row])
-            high = max(high, scores[row])
-        is_apart = norm == LIGHTGBM_NORM and high > low
+        is_spread_out = read_codes(
+            n, start, scores, queries.row, labels.position, slot, code, own_slot, own_code, masks
+        )
+        is_apart = norm == LIGHTGBM_NORM and is_spread_out
         force = Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, 1.0)
         total, pairs = trace_query(
             n,
@@ -193,7 +202,7 @@ def trace_block(
             rules,
             force,
             own_code,
-            is_traced,
+            own_slot,
             parts,
             masks,
         )
@@ -202,7 +211,7 @@ def trace_block(
         counts[q] = np.int64(pairs)
         factors[q] = factor / (rules.sigma * labels.scale[q]) if pairs > 0.0 else 0.0
         for p in range(n):
-            if is_traced[p]:
+            if own_slot[p] >= 0:
                 for c in range(len(parts)):
                     sources[own_slot[p], c] += share * factor * parts[c, p]
     return -1
