@@ -121,6 +121,10 @@ def load_model(path: str | Path, *, base: Any = None) -> Model:
     """Read a saved model, or a plain LightGBM text file; nothing in it is ever executed."""
     place = Path(path)
     text_file = place / TEXT if place.is_dir() else place
+    # The manifest first: a run that writes a checkpoint meanwhile adds trees to the text before it
+    # counts them in the manifest.
+    has_story = (place / MANIFEST).exists()
+    story = _read_manifest(place / MANIFEST) if has_story else None
     try:
         text = text_file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -131,12 +135,22 @@ def load_model(path: str | Path, *, base: Any = None) -> Model:
         check_trees(trees, len(feature_names(head)))
     except ValueError as error:
         raise ValueError(f"{text_file}: {error}") from None
-    if not place.is_dir() or not (place / MANIFEST).exists():
+    if not has_story:
         model = Model(head, trees, len(trees), {}, "LightGBM model")
         model.categories = pandas_categories(head, text, text_file)
         model.categorical = sorted(model.categories)
         return model
-    return _with_manifest(place / MANIFEST, head, trees, base)
+    return _with_manifest(place / MANIFEST, story, head, trees, base)
+
+
+def _read_manifest(path: Path) -> Any:
+    """The manifest as JSON; what is wrong with it is said when the trees are known."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no manifest of a model: {error!r}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def pandas_categories(head: str, text: str, path: Path) -> dict[int, list[Any]]:
@@ -158,9 +172,8 @@ def pandas_categories(head: str, text: str, path: Path) -> dict[int, list[Any]]:
     return dict(zip(columns, map(list, known), strict=True))
 
 
-def _with_manifest(path: Path, head: str, trees: list[Tree], base: Any) -> Model:
+def _with_manifest(path: Path, record: Any, head: str, trees: list[Tree], base: Any) -> Model:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
         count = int(record["trees"])
         if record["format"] != FORMAT:
             raise ValueError(f"format {record['format']} is not known to this version")
@@ -191,7 +204,7 @@ def _with_manifest(path: Path, head: str, trees: list[Tree], base: Any) -> Model
         _check_story(model, count)
     except _NO_MANIFEST as error:
         raise ValueError(f"{path} is no manifest of a model: {error!r}") from None
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return model
 
@@ -200,14 +213,7 @@ def _curves(record: Any) -> Curves | None:
     return None if record is None else Curves.from_record(record)
 
 
-_NO_MANIFEST = (
-    AttributeError,
-    KeyError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    json.JSONDecodeError,
-)
+_NO_MANIFEST = (AttributeError, KeyError, OverflowError, TypeError)
 
 
 def _check_story(model: Model, trees: int) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -348,3 +349,22 @@ def test_the_driver_would_notice_a_living_child() -> None:
     """os.waitpid's status of a process that ends well is no SIGKILL."""
     child = os.spawnlp(os.P_NOWAIT, "true", "true")
     assert os.waitpid(child, 0)[1] != signal.SIGKILL
+
+
+def test_a_checkpoint_can_be_read_while_it_is_written(tmp_path: Path) -> None:
+    data = rf.make_data("yahoo", queries=20)
+    ranker = rf.Ranker(n_estimators=60, num_leaves=31, progress=False).fit(data)
+    ranker.model_.save(tmp_path, trees=1)
+
+    def write() -> None:
+        for trees in range(2, 61):
+            ranker.model_.save(tmp_path, trees=trees)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = [len(rf.load(tmp_path).model_.trees)]
+    while writer.is_alive():
+        seen.append(len(rf.load(tmp_path).model_.trees))
+    writer.join()
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2  # else they did not meet

@@ -54,6 +54,21 @@ class Curves:
             for name, own in self.series.items()
         }
 
+    def short(self) -> str:
+        """The last values in a few words, for a line of progress.
+
+        >>> Curves([1], {"incoherence": {"restricted": [0.031]}}).short()
+        'incoherent 3.1 %'
+        """
+        shown = (
+            ("incoherence", "restricted", "incoherent"),
+            ("pairs", "relative", "pairs"),
+            ("rank_changes", "top", "top changes"),
+        )
+        last = self.last
+        found = [(word, last.get(name, {}).get(key)) for name, key, word in shown]
+        return "  ".join(f"{word} {100 * v:.1f} %" for word, v in found if v is not None)
+
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""
         return {"trees": self.trees, "series": self.series, "about": self.about}

@@ -199,7 +199,8 @@ class Run:
                 break
             self._add(tree, lam, hess, iteration)
             found = self.watch.look(self.scores[1:])
-            self.progress.update(iteration + 1, found, self.watch.best)
+            seen = self.model.diagnostics.short() if self.model.diagnostics else ""
+            self.progress.update(iteration + 1, found, self.watch.best, seen)
             self._save_checkpoint(iteration + 1)
             if self._call(callbacks, iteration, begin, found, lam, hess):
                 break

@@ -42,8 +42,10 @@ class Progress:
         elif self._is_logged:
             LOGGER.info(text)
 
-    def update(self, done: int, found: Sequence[Evaluation], best: int | None) -> None:
-        """`done` trees are there."""
+    def update(
+        self, done: int, found: Sequence[Evaluation], best: int | None, seen: str = ""
+    ) -> None:
+        """`done` trees are there; `seen` is what a recorder saw of them."""
         now = time.monotonic()
         if self._first is None:
             self._first = done - 1
@@ -52,7 +54,8 @@ class Progress:
         if done > self._first + 1 and not is_end and now - self._shown < wait:
             return
         self._shown = now
-        text = describe(done, self._total, found, best, now - self._start, done - self._first)
+        seconds, fresh = now - self._start, done - self._first
+        text = describe(done, self._total, found, best, seconds, fresh, seen)
         if not self._is_live:
             self.say(text)
             return
@@ -70,8 +73,9 @@ def describe(
     best: int | None,
     seconds: float,
     fresh: int,
+    seen: str = "",
 ) -> str:
-    """One line: iteration, metrics, speed, time left.
+    """One line: iteration, metrics, diagnostics, speed, time left.
 
     >>> found = [Evaluation("valid_0", "ndcg@10", 0.4512, True)]
     >>> describe(50, 200, found, 48, seconds=10.0, fresh=50)
@@ -82,6 +86,7 @@ def describe(
     parts = [f"tree {done}/{total}"]
     parts += [f"{one.dataset_name} {one.metric_name} {one.metric_value:.4f}" for one in found]
     parts += [f"best {best}"] if best is not None else []
+    parts += [seen] if seen else []
     parts.append(f"{speed:.1f} trees/s" if speed >= 0.1 else f"{1 / speed:.0f} s/tree")
     parts.append(f"{clock(left)} left" if done < total else f"{clock(round(seconds))} in all")
     return "  ".join(parts)
