@@ -7,7 +7,6 @@ import pytest
 
 import rankforce as rf
 from rankforce import diagnostics
-from rankforce.diagnostics.replay import named_objective
 from tests.diagnostics.test_recorder import OTHER, TRAIN, trained
 
 
@@ -44,14 +43,22 @@ def test_any_objective_and_folders(tmp_path: Path) -> None:
     assert other.series["pairs"]["absolute"][-1] > own.series["pairs"]["absolute"][-1]
 
 
-def test_objectives_by_name() -> None:
-    ranker = rf.Ranker("lambdagap-x", k=7)
-    assert named_objective(ranker, None) == rf.objective("lambdagap-x", k=7)
-    assert named_objective(ranker, "lambdarank-p@k") == rf.objective("lambdarank-p@k", k=7)
-    assert named_objective(ranker, "lambdarank-p@k", 2) == rf.objective("lambdarank-p@k", k=2)
-    assert named_objective(ranker, "lambdagap-s@3") == rf.objective("lambdagap-s@3")
-    assert named_objective(rf.Ranker("ranknet"), "lambdagap-s").arguments["k"] == 10
-    assert named_objective(ranker, "preferences") == rf.objective("preferences")
+def test_names_get_the_cutoff_of_the_ranker() -> None:
+    ranker = trained(trees=2)  # k = 5
+    for name, made in (("lambdagap-x", rf.objective("lambdagap-x", k=5)), ("ranknet", None)):
+        found = rf.diagnose(ranker, OTHER, objective=name, what=["incoherence", "pairs"])
+        same = rf.diagnose(
+            ranker,
+            OTHER,
+            objective=made or rf.objective("ranknet"),
+            what=["incoherence", "pairs"],
+            k=5,
+        )
+        assert found == same
+        assert found.about["k"] == "5"
+    own = rf.diagnose(ranker, OTHER, objective="lambdagap-s@3", against="lambdarank-p@k", k=2)
+    assert own.about["k"] == "2"
+    assert own.about["against"] == "LambdaRank-P@k"
 
 
 def test_mistakes_are_said_in_a_sentence(tmp_path: Path) -> None:

@@ -50,14 +50,13 @@ def run(options: argparse.Namespace) -> None:
     import rankforce as rf
     from rankforce._metrics.names import split_names
     from rankforce.diagnostics.recorder import MEANINGS
-    from rankforce.diagnostics.replay import named_objective
 
     ranker = rf.load(options.model)
     data = rf.read(options.data)
     curves = rf.diagnose(
         ranker,
         data,
-        objective=named_objective(ranker, options.objective, options.k),
+        objective=options.objective,
         every=options.every,
         name=Path(options.data).name,
         what=options.what.split(",") if options.what else None,
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         top=options.top,
         high=options.high,
         metrics=None if options.metric is None else split_names(options.metric),
-        against=named_objective(ranker, options.against, options.k) if options.against else None,
+        against=options.against,
         queries=options.queries,
     )
     with output(options.out) as file:

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.make import objective as make_objective
-from rankforce._objectives.mixed import make_one
-from rankforce._objectives.preferences import NAME as PREFERENCES
-from rankforce._objectives.registry import parse_name
+from rankforce._objectives.named import at_cutoff
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.data.ranking_data import RankingData
@@ -40,7 +37,7 @@ def diagnose(
     """Diagnostics of a trained ranker on `data`, over the course of its trees.
 
     `objective` is the ranker's own by default, `every` such that there are about 25 points. The
-    rest is as for `Recorder`.
+    rest is as for `Recorder`; objectives may be names, which get the ranker's cutoff.
 
     >>> import rankforce as rf
     >>> train, test = rf.make_data("yahoo", queries=30), rf.make_data("yahoo", queries=20, seed=1)
@@ -53,8 +50,12 @@ def diagnose(
     trees = fitted.used
     if every is None:
         every = max(-(-trees // POINTS), 1)
-    chosen = ranker_objective(ranker) if objective is None else make_one(objective)
-    recorder = Recorder(every=check_whole("every", every, least=1), **recorded)
+    k = recorded.pop("k", None)
+    k = _cutoff(ranker) if k is None else check_whole("k", k, least=1)
+    chosen = ranker_objective(ranker) if objective is None else at_cutoff(objective, k)
+    if recorded.get("against") is not None:
+        recorded["against"] = at_cutoff(recorded["against"], k)
+    recorder = Recorder(every=check_whole("every", every, least=1), k=k, **recorded)
     watched = fitted.parameters.get("eval_metric", ())
     recorder.watch(chosen, data, name=name, watched=watched)
     norm = fitted.parameters.get("norm", "lightgbm")
@@ -114,16 +115,12 @@ def ranker_objective(model: Any) -> AnyObjective:
         ) from None
 
 
-def named_objective(model: Any, name: str | None, k: int | None = None) -> AnyObjective:
-    """The objective of that name at the cutoff of the ranker's, or at `k`; without one, its own.
-
-    >>> import rankforce as rf
-    >>> named_objective(rf.Ranker(k=5), "lambdagap-x").name
-    'LambdaGap-X'
-    """
-    if name is None:
-        return ranker_objective(model)
-    if name.lower() == PREFERENCES.lower() or parse_name(name).k is not None:
-        return make_objective(name)
-    ranker = _ranker(model)
-    return make_objective(name, k=k or ranker.settings().k or cutoff_of(ranker_objective(ranker)))
+def _cutoff(ranker: Ranker) -> int | None:
+    """The cutoff that a ranker was trained for, if it is known."""
+    known = ranker.model_.parameters.get("k")
+    if known is not None:
+        return int(known)
+    try:
+        return cutoff_of(ranker_objective(ranker))
+    except ValueError:  # made from a function: the objective that is asked for decides
+        return None

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from rankforce._metrics.make import metric as make_metric
 from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.make import objective as make_objective
-from rankforce._objectives.mixed import Mixed, ObjectiveLike, make_one, parts_of, title
-from rankforce._objectives.preferences import ALIASES
-from rankforce._objectives.registry import parse_name
+from rankforce._objectives.mixed import ObjectiveLike, parts_of
+from rankforce._objectives.named import at_cutoff, title_of
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.data.ranking_data import RankingData
@@ -144,9 +142,7 @@ def _make_objective(
                 "there is neither an objective nor a model that says its own: give an objective"
             )
         return own
-    if not isinstance(given, str) or given.lower().strip() in ALIASES:
-        return make_one(given)
-    return make_objective(given, k=parse_name(given).k or k)
+    return at_cutoff(given, k)
 
 
 def _metric_values(objective: AnyObjective, subject: Subject, k: int) -> dict[str, Floats]:
@@ -177,7 +173,7 @@ def _explain_one(
     return Explained(
         subject.ids[number],
         "",
-        objective.name if isinstance(objective, Mixed) else title(parts_of(objective)[0].objective),
+        title_of(objective),
         choice.k,
         choice.norm,
         choice.iteration,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import rankforce as rf
+from rankforce._objectives.named import at_cutoff
 from rankforce.figures.adalia_runs import (
     BASIC,
     CUTOFFS,
@@ -16,7 +17,6 @@ from rankforce.figures.adalia_runs import (
     title,
 )
 from rankforce.figures.figure import Drawn, Finding, percent
-from rankforce.plots.runs import make_objective
 from rankforce.plots.style import draw_lines, legend_above, panels, style
 from rankforce.plots.style import percent as percent_axis
 
@@ -38,7 +38,7 @@ def draw_weights(study: Study) -> Drawn:
                 one.set_xlabel("")
             if one not in axes[::3]:
                 one.set_ylabel("")
-    made: list[Any] = [make_objective(name, 3) for name in BASIC]
+    made: list[Any] = [at_cutoff(name, 3) for name in BASIC]
     kinds = {one.name: len(np.unique(one.rank_weights(10))) for one in made}
     graded = [name for name, count in kinds.items() if count > 2]
     claim = "of the five basic weights all but that of LambdaRank-ARPbk only choose pairs"
@@ -50,7 +50,7 @@ def draw_candidates(study: Study) -> Drawn:
     """Figure 2."""
     n, cutoffs = 10, np.arange(1, 10)
     axes = rf.plots.candidate_pairs(BASIC, n=n)
-    made: Any = make_objective
+    made: Any = at_cutoff
     counts = {
         name: np.array([made(name, int(k)).candidate_pairs(n) for k in cutoffs]) for name in BASIC
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import rankforce as rf
+from rankforce._objectives.named import at_cutoff
 from rankforce.figures.study import K, Run, Want
-from rankforce.plots.runs import make_objective
 from rankforce.plots.style import legend_above, look, panels, style
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def run_of(name: str, k: int = K, mu: float = 1.0) -> Run:
     """The ranker for an objective; at other cutoffs than K for its pairs only, so a short one."""
     if mu != 1.0:
         return Run(rf.objective(name, k=k, mu=mu))
-    objective = make_objective(name, k)
+    objective = at_cutoff(name, k)
     return Run(objective, part=SHORT if objective.arguments.get("k", K) != K else 1.0)
 
 
 def title(name: str) -> str:
     """The name of an objective as the paper writes it."""
-    return make_objective(name, K).name
+    return at_cutoff(name, K).name
 
 
 def wants() -> list[Want]:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rankforce as rf
-from rankforce.plots.runs import title_of
+from rankforce._objectives.named import title_of
 
 if TYPE_CHECKING:
     from rankforce._objectives.base import AnyObjective

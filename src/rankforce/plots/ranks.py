@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankforce._objectives.named import at_cutoff, title_of
 from rankforce.checks import check_whole
-from rankforce.plots.runs import make_objective, title_of
 from rankforce.plots.style import EXCLUDED, HATCH, WIDTH, Axes, canvas, draw_lines, legend_above
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def rank_weights(
     with canvas(ax, (2.4, 2.2)) as axes:
         import matplotlib
 
-        one: Any = make_objective(objective, k)
+        one: Any = at_cutoff(objective, k)
         if not hasattr(one, "rank_weights"):
             raise ValueError(
                 f"{title_of(one)} has no weight by ranks alone: give a single objective"
@@ -105,7 +105,7 @@ def candidate_pairs(
         cutoffs = list(range(1, check_whole("n", n, least=2))) if k is None else list(k)
         lines = {}
         for name in objectives:
-            made: list[Any] = [make_objective(name, cutoff) for cutoff in cutoffs]
+            made: list[Any] = [at_cutoff(name, cutoff) for cutoff in cutoffs]
             lines[made[0].name] = (cutoffs, [one.candidate_pairs(n) for one in made])
         draw_lines(axes, lines)
         axes.set_xticks(cutoffs)

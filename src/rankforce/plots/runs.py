@@ -46,36 +46,11 @@ def join(run: str, line: str) -> str:
 def named_objectives(objectives: Objectives, k: int | None = None) -> dict[str, AnyObjective]:
     """Objectives by name, from names, objectives, or a dictionary of either; `k` is for names."""
     from rankforce._objectives.base import AnyObjective
+    from rankforce._objectives.named import at_cutoff, title_of
 
     if isinstance(objectives, (str, AnyObjective)):
         objectives = [objectives]
     if isinstance(objectives, Mapping):
-        return {name: make_objective(one, k) for name, one in objectives.items()}
-    made = [make_objective(one, k) for one in objectives]
+        return {name: at_cutoff(one, k) for name, one in objectives.items()}
+    made = [at_cutoff(one, k) for one in objectives]
     return {title_of(one): one for one in made}
-
-
-def make_objective(given: Any, k: int | None = None) -> AnyObjective:
-    """An objective as it is, or from its name, with the cutoff `k` if it has one."""
-    from rankforce._objectives.base import AnyObjective
-    from rankforce._objectives.make import objective
-    from rankforce._objectives.registry import parse_name
-
-    if isinstance(given, AnyObjective):
-        return given
-    parsed = parse_name(given)
-    return objective(given, k=k if parsed.entry.has_cutoff and parsed.k is None else None)
-
-
-def title_of(objective: AnyObjective) -> str:
-    """Name and cutoff of an objective.
-
-    >>> import rankforce as rf
-    >>> title_of(rf.objective("lambdagap-x", k=5))
-    'LambdaGap-X@5'
-    """
-    from rankforce._objectives.mixed import Mixed, title
-
-    if isinstance(objective, Mixed):
-        return objective.name
-    return title(objective)  # type: ignore[arg-type]

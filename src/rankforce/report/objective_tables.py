@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.description import Cost, Description
-from rankforce._objectives.mixed import Mixed, Part, parts_of, title
+from rankforce._objectives.mixed import Mixed, Part, parts_of
+from rankforce._objectives.named import title_of
 from rankforce._objectives.objective import Objective
 from rankforce._objectives.prepare import sort_labels
 from rankforce._objectives.sources import LABEL
@@ -132,7 +133,7 @@ def name_of(objective: AnyObjective) -> str:
     if isinstance(objective, Mixed):
         return objective.name
     rest = [f"{key}={_short(v)}" for key, v in objective.arguments.items() if _is_told(key, v)]
-    name = title(parts_of(objective)[0].objective)
+    name = title_of(objective)
     return f"{name} ({', '.join(rest)})" if rest else name
 
 
@@ -176,7 +177,7 @@ def _objective(
 
 def _part(part: Part, weight: float, labels: _Labels, longest: int, pool: _Pool) -> dict[str, Any]:
     one = part.objective
-    shared = {"name": title(one), "weight": weight, "norm": one.norm}
+    shared = {"name": title_of(one), "weight": weight, "norm": one.norm}
     if not isinstance(one, Objective):
         return shared | {"kind": "preferences", "cost": _cost(Cost(sigma=one.sigma))}
     what = one.description

@@ -12,9 +12,7 @@ import rankforce as rf
 from rankforce._metrics.metric import Metric
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.entry import Entry
-from rankforce._objectives.mixed import make_one
-from rankforce._objectives.preferences import ALIASES
-from rankforce._objectives.registry import parse_name
+from rankforce._objectives.named import at_cutoff
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.report.objective_tables import objective_data
@@ -70,15 +68,7 @@ def wanted_objectives(given: Any, k: int) -> list[AnyObjective]:
     """
     is_one = isinstance(given, (str, AnyObjective, Mapping))
     several = [] if given is None else [given] if is_one else list(given)
-    return [_named(one, k) if isinstance(one, str) else make_one(one) for one in several]
-
-
-def _named(name: str, k: int) -> AnyObjective:
-    if name.lower().strip() in ALIASES:
-        return make_one(name)
-    parsed = parse_name(name)
-    has_own = parsed.k is not None or not parsed.entry.has_cutoff
-    return rf.objective(name, k=None if has_own else k)
+    return [at_cutoff(one, k) for one in several]
 
 
 def label_columns(data: RankingData) -> dict[str | None, Floats]:

@@ -136,7 +136,7 @@ def run_sentence(record: dict[str, Any]) -> str:
     if record["used"] < count:
         said += f", of which the first {record['used']} make its scores"
     if not record["finished"]:
-        said += ", interrupted before its end"
+        said += ", not finished (interrupted, or still training)"
     series = (record["diagnostics"] or {"series": {}})["series"]
     wrong = series.get("incoherence", {}).get("restricted", [None])[-1]
     pairs = series.get("pairs", {}).get("relative", [None])[-1]
