@@ -22,6 +22,7 @@ SECTIONS = {
     "diagnostics": "Diagnostics",
     "queries": "Worst and best queries",
     "forces": "Forces in a list",
+    "weights": "Weights of rank pairs",
     "features": "Features",
     "settings": "Settings",
 }
@@ -43,7 +44,7 @@ def test_every_section_is_there(page: Page, reports: dict[str, Path]) -> None:
     assert page.locator("main h2").all_text_contents() == [*SECTIONS.values()]
     assert page.locator("#contents a").all_text_contents() == [*SECTIONS.values()]
     page.wait_for_selector("figure.chart svg .line")
-    assert page.locator("figure.chart").count() == 2 + 9 + 2 * 3  # metrics, lines, stacks
+    assert page.locator("figure.chart").count() == 2 + 9 + 2 * 3 + 1  # metrics, lines, stacks, map
 
 
 def test_without_data_the_rest_is_there(page: Page, reports: dict[str, Path]) -> None:

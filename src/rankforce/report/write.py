@@ -13,7 +13,7 @@ from typing import Any
 
 from rankforce.files import write_whole
 
-STYLES = ("style.css", "explorer.css")
+STYLES = ("style.css", "explorer.css", "weight_map.css")
 # In the order in which they build upon each other.
 SCRIPTS = (
     "dom.js",
@@ -34,6 +34,7 @@ SCRIPTS = (
     "explorer_controls.js",
     "explorer_input.js",
     "explorer.js",
+    "weight_map.js",
     "sections.js",
     "page.js",
 )

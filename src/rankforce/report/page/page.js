@@ -41,6 +41,7 @@
     ["diagnostics", "Diagnostics", () => sections.diagnostics(data)],
     ["queries", "Worst and best queries", () => sections.queries(data, open)],
     ["forces", "Forces in a list", mountExplorer],
+    ["weights", "Weights of rank pairs", () => rankforce.weightMap.build(data)],
     ["features", "Features", () => sections.features(data)],
     ["settings", "Settings", () => sections.settings(data)],
     ["notes", "Notes", () => sections.notes(data)],

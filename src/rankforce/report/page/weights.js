@@ -56,6 +56,21 @@
     },
   };
 
+  // What two ranks (from 0, that of hi first) are worth where that is a function of these alone.
+  function termOfRanks(part, tables) {
+    const position = part.position === null ? null : tables[part.position];
+    const distance = part.distance === null ? null : tables[part.distance];
+    const correction = part.correction === null ? null : tables[part.correction];
+    return (i, j) => {
+      let term = part.constant;
+      if (position) term += Math.abs(position[i] - (part.position_of_hi_only ? 0 : position[j]));
+      if (distance) {
+        term += distance[Math.abs(i - j)] * (correction ? correction[Math.max(i, j)] : 1);
+      }
+      return term;
+    };
+  }
+
   // What the ranks of a pair are worth, as a function of hi and lo.
   function rankTerm(part, tables, seen, ranked) {
     const { order, rank } = ranked;
@@ -69,20 +84,23 @@
         return rank[hi] < rank[lo] ? h[0] * Math.abs(h[1] - l[2]) : l[3] * Math.abs(h[4] - l[5]);
       };
     }
-    const position = part.position === null ? null : tables[part.position];
-    const distance = part.distance === null ? null : tables[part.distance];
-    const correction = part.correction === null ? null : tables[part.correction];
-    return (hi, lo) => {
-      const i = rank[hi];
-      const j = rank[lo];
-      let term = part.constant;
-      if (position) term += Math.abs(position[i] - (part.position_of_hi_only ? 0 : position[j]));
-      if (distance) {
-        term += distance[Math.abs(i - j)] * (correction ? correction[Math.max(i, j)] : 1);
-      }
-      return term;
-    };
+    const term = termOfRanks(part, tables);
+    return (hi, lo) => term(rank[hi], rank[lo]);
   }
+
+  // What ranks alone make of the weights in a list of n, row by row: 0 outside the pair set, of
+  // which labels may add more. null where the weight is no function of the two ranks alone.
+  function rankWeights(part, tables, n) {
+    if (part.kind !== "labels" || part.swaps !== null) return null;
+    const term = termOfRanks(part, tables);
+    const top = part.pairs.cutoff ?? n;
+    const weight = (i, j) => (i === j || Math.min(i, j) >= top ? 0
+      : term(Math.min(i, j), Math.max(i, j)));
+    return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => weight(i, j)));
+  }
+
+  const candidatePairs = (weights) =>
+    weights.reduce((sum, row, i) => sum + row.filter((w, j) => j > i && w !== 0).length, 0);
 
   function labelTerm(part, seen) {
     if (part.label_term === "one") return () => 1;
@@ -151,5 +169,5 @@
     return pairs;
   }
 
-  rankforce.weights = { partPairs };
+  rankforce.weights = { partPairs, rankWeights, candidatePairs };
 })();
