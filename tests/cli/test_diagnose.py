@@ -89,3 +89,28 @@ def test_a_wrong_setting_for_training() -> None:
         rf.train({"train": data, "diagnose": {"evry": 3}})
     with pytest.raises(ValueError, match="diagnose is -1: every is -1"):
         rf.train({"train": data, "diagnose": -1})
+
+
+def test_training_logs_to_tensorboard(folder: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    files = ["--train", str(folder / "train.txt"), "--valid", str(folder / "vali.txt")]
+    options = ["--trees", "3", "--diagnose", "2", "--quiet", "--out", str(tmp_path / "run")]
+    assert main(["train", *files, *options, "--log-to", f"tensorboard:{tmp_path / 'log'}"]) == 0
+    events = EventAccumulator(str(tmp_path / "log")).Reload()
+    seen = [event.step for event in events.Scalars("incoherence/restricted")]
+    assert seen == [1, 3]
+    assert [event.step for event in events.Scalars("valid_0/ndcg@10")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ("wandb", "log_to: where is 'wandb': choose 'tensorboard' or 'mlflow'"),
+        ("tensorboard", "log_to: TensorBoard reads a folder: give folder="),
+        ({"where": "tensorboard", "place": "x"}, "log_to: .*place"),
+    ],
+)
+def test_wrong_places_to_log_to(wanted: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rf.train({"train": rf.make_data("yahoo", queries=5), "log_to": wanted})

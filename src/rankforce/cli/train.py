@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   rankforce train --config run.toml --checkpoint run.part/ --out run/
   rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
       rankforce report run/ --out report.html
+  rankforce train --train a.txt --valid b.txt --diagnose 10 --log-to tensorboard:logs/ --out run/
 
 run.toml:
   train = "a.txt"
@@ -49,6 +50,7 @@ OPTIONS: dict[str, tuple[str, Any, str]] = {
     "--seed": ("seed", int, "seed of all that is random (default 0)"),
     "--threads": ("threads", int, "number of threads (default: all cores)"),
     "--diagnose": ("diagnose", int, "record diagnostics every so many trees, for the report"),
+    "--log-to": ("log_to", str, "tensorboard:FOLDER, mlflow or mlflow:EXPERIMENT"),
     "--checkpoint": ("checkpoint", str, "folder to write to while training, and to go on from"),
 }
 

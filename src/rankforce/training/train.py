@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.read import read
+from rankforce.training.log_to import PLACES, LogTo, log_to
 
 if TYPE_CHECKING:
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.ranker import Ranker
 
 # Keys of a run that are no parameters of the ranker.
-RUN_KEYS = ("train", "valid", "out", "columns", "labels", "preferences", "diagnose")
+RUN_KEYS = ("train", "valid", "out", "columns", "labels", "preferences", "diagnose", "log_to")
 
 
 def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker:
@@ -24,8 +25,9 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files),
     `labels` (the names of several label columns, the main one first), `preferences` (a file of
     explicit pairs), `diagnose` (record diagnostics every so many trees: a number, or a table of the
-    arguments of `Recorder`), and every parameter of `Ranker` and of its `fit` that has to do with
-    metrics.
+    arguments of `Recorder`), `log_to` ("tensorboard:FOLDER", "mlflow", "mlflow:EXPERIMENT", or a
+    table of the arguments of `rf.log_to`), and every parameter of `Ranker` and of its `fit` that
+    has to do with metrics.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)
@@ -48,14 +50,16 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     out = config.get("out")
     if out is not None and Path(out).exists() and not Path(out).is_dir():
         raise ValueError(f"out is {str(out)!r}, which is a file: give a folder")
-    recorders = [_recorder(config["diagnose"])] if config.get("diagnose") else []
+    watchers: list[Any] = [_recorder(config["diagnose"])] if config.get("diagnose") else []
+    if config.get("log_to"):
+        watchers.append(_logger(config["log_to"]))
     data = _data(config["train"], columns)
     if config.get("preferences"):
         from rankforce.data.preferences import read_preferences
 
         data = data.with_preferences(read_preferences(config["preferences"], data))
     valid = [_data(entry, columns) for entry in entries]
-    ranker.fit(data, eval_set=valid, callbacks=[*recorders, *callbacks])
+    ranker.fit(data, eval_set=valid, callbacks=[*watchers, *callbacks])
     if out is not None:
         ranker.save(out)
     return ranker
@@ -69,6 +73,17 @@ def _recorder(wanted: Any) -> Recorder:
         return Recorder(**asked)
     except (TypeError, ValueError) as error:
         raise ValueError(f"diagnose is {wanted!r}: {error}") from None
+
+
+def _logger(wanted: Any) -> LogTo:
+    if isinstance(wanted, str):
+        place, _, where = wanted.partition(":")
+        first = PLACES.get(place.lower(), ("",))[0]
+        wanted = {"where": place} | ({first: where} if where else {})
+    try:
+        return log_to(**wanted)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"log_to: {error}") from None
 
 
 def _data(entry: Any, columns: Mapping[str, Any]) -> RankingData:
