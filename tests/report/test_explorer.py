@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,6 @@ from tests.report.explorer_page import (
     items,
     make_data,
     make_lists,
-    open_explorer,
     row_of,
     select,
     show_all,
@@ -28,11 +26,6 @@ from tests.report.explorer_page import (
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-@pytest.fixture
-def shown(page: Page, tmp_path: Path) -> Page:
-    return open_explorer(page, tmp_path)
 
 
 def test_it_opens_with_the_list_of_the_run(shown: Page) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,6 @@ from tests.report.explorer_page import (
     documents,
     heard,
     items,
-    open_explorer,
     row_of,
     scores_shown,
     show_all,
@@ -23,11 +21,6 @@ from tests.report.explorer_page import (
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-@pytest.fixture
-def shown(page: Page, tmp_path: Path) -> Page:
-    return open_explorer(page, tmp_path)
 
 
 @pytest.mark.parametrize("query", range(len(SIZES)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.report.made_runs import ALERT, EVIL
-from tests.report.report_pages import visit, write_reports
+from tests.report.report_pages import visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -26,11 +26,6 @@ SECTIONS = {
     "features": "Features",
     "settings": "Settings",
 }
-
-
-@pytest.fixture(scope="session")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_reports(tmp_path_factory.mktemp("pages"))
 
 
 def overflow(page: Page) -> int:

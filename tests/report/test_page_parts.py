@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.made_runs import COLUMNS
-from tests.report.report_pages import chart, visit, write_reports
+from tests.report.report_pages import chart, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-@pytest.fixture(scope="session")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_reports(tmp_path_factory.mktemp("pages"))
 
 
 def test_legends_hide_and_show(page: Page, reports: dict[str, Path]) -> None:

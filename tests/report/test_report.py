@@ -12,25 +12,10 @@ import rankforce as rf
 from rankforce.report.gather import gather
 from rankforce.report.importance import importance
 from rankforce.report.write import page
-from tests.report.gathered import data_of, train_two
+from tests.report.gathered import data_of
 from tests.report.made_runs import QUERIES, SIZE, make_data, train
 
 Table = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def train_data() -> rf.RankingData:
-    return make_data(0)
-
-
-@pytest.fixture(scope="module")
-def test_data() -> rf.RankingData:
-    return make_data(1)
-
-
-@pytest.fixture(scope="module")
-def rankers(train_data: rf.RankingData, test_data: rf.RankingData) -> dict[str, rf.Ranker]:
-    return train_two(train_data, test_data)
 
 
 @pytest.fixture(scope="module")

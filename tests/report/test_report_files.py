@@ -12,23 +12,8 @@ import rankforce as rf
 from rankforce.data.write import write
 from rankforce.report.gather import gather
 from rankforce.report.write import SCRIPTS, STYLES, page, write_report
-from tests.report.gathered import data_of, train_two
+from tests.report.gathered import data_of
 from tests.report.made_runs import ALERT, EVIL, QUERIES, make_data, train
-
-
-@pytest.fixture(scope="module")
-def train_data() -> rf.RankingData:
-    return make_data(0)
-
-
-@pytest.fixture(scope="module")
-def test_data() -> rf.RankingData:
-    return make_data(1)
-
-
-@pytest.fixture(scope="module")
-def rankers(train_data: rf.RankingData, test_data: rf.RankingData) -> dict[str, rf.Ranker]:
-    return train_two(train_data, test_data)
 
 
 def test_the_same_input_gives_the_same_bytes(
