@@ -56,10 +56,8 @@ def main() -> None:
         rf.make_data("mslr", queries=options.queries, seed=seed) for seed in range(3)
     )
     parameters = {"n_estimators": options.trees, "num_leaves": 30, "progress": False}
-    recorders = {
-        "all pairs": rf.AgreementRecorder(GRADES, CLICKS, every=10),
-        "pairs of one grade, both clicked": rf.AgreementRecorder(GRADES, graded(1.0), every=10),
-    }
+    against = {"all pairs": CLICKS, "pairs of one grade, both clicked": graded(1.0)}
+    recorders = {name: rf.Recorder([], metrics="", against=one) for name, one in against.items()}
     rankers = {}
     for weight in WEIGHTS:
         watching = list(recorders.values()) if weight == 0.0 else []
@@ -73,7 +71,9 @@ def main() -> None:
     show(rankers["0"], rankers[best], test)
     print("\nShare of documents that clicks push the same way as grades, or not at all")
     for name, recorder in recorders.items():
-        shown = "  ".join(f"{i}: {share:.2f}" for i, share in recorder.history[::3])
+        curves = recorder.curves
+        found = zip(curves.trees, curves.series["agreement"]["share"], strict=True)
+        shown = "  ".join(f"{trees}: {share:.2f}" for trees, share in list(found)[::3])
         print(f"  {name:34} {shown}")
     if options.out:
         trade = rf.trade_off(graded, train, test, metrics=METRICS, **parameters)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
     from rankforce.data.read import read
     from rankforce.data.trec import read_qrels, read_run, write_qrels, write_run
-    from rankforce.diagnostics.agreement import AgreementRecorder, agreement
+    from rankforce.diagnostics.agreement import agreement
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.diagnostics.replay import diagnose
     from rankforce.evaluation import evaluate
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from rankforce.training.train import train
 
 __all__ = [
-    "AgreementRecorder",
     "Comparison",
     "GradedComparison",
     "Metric",
@@ -117,7 +116,6 @@ _HOMES = {
     "GradedComparison": "rankforce.comparison.graded",
     "evaluate": "rankforce.evaluation",
     "agreement": "rankforce.diagnostics.agreement",
-    "AgreementRecorder": "rankforce.diagnostics.agreement",
     "Recorder": "rankforce.diagnostics.recorder",
     "diagnose": "rankforce.diagnostics.replay",
     "explain": "rankforce.explanation",

@@ -26,6 +26,16 @@ class QueryIndex(NamedTuple):
         """Bring one value per row into the order of places."""
         return values[self.row] if len(self.row) else values
 
+    def rows_of(self, queries: ArrayLike) -> NDArray[np.int64]:
+        """Rows of one or several queries, by their numbers, in the order of places.
+
+        >>> index_queries(4, qid=["b", "a", "b", "a"]).rows_of(1).tolist()
+        [1, 3]
+        """
+        chosen = np.atleast_1d(np.asarray(queries, np.int64))
+        places = spans(self.pointer[chosen], self.pointer[chosen + 1])
+        return self.row[places] if len(self.row) else places
+
     def of_rows(self) -> NDArray[np.int64]:
         """Number of the query of each row."""
         return self._by_row(np.repeat(np.arange(len(self.sizes)), self.sizes))

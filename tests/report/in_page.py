@@ -14,28 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.report.objective_tables import objective_data
+from rankforce.report.write import SCRIPTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Floats = NDArray[np.float64]
-
-# What a script of the page builds upon; it does without the others.
-UPON = {
-    "forces.js": ("pair_sets.js", "weights.js"),
-    "explorer.js": (
-        "dom.js",
-        "scales.js",
-        "forces.js",
-        "numbers.js",
-        "moves.js",
-        "explorer_summary.js",
-        "explorer_rows.js",
-        "explorer_pairs.js",
-        "explorer_controls.js",
-        "explorer_input.js",
-    ),
-}
 
 # Numbers travel as text: as arguments they take longer than all the arithmetic.
 COMPUTE = """(text) => {
@@ -108,9 +92,10 @@ def _plain(values: Floats) -> list[float | None]:
 
 
 def script(name: str) -> str:
-    """The text of one of the page's files, behind those that it builds upon."""
-    text = (files("rankforce.report") / "page" / name).read_text(encoding="utf-8")
-    return "\n".join([*map(script, UPON.get(name, ())), text])
+    """One of the page's files; a script comes behind those that it may build upon."""
+    names = SCRIPTS[: SCRIPTS.index(name) + 1] if name in SCRIPTS else [name]
+    folder = files("rankforce.report") / "page"
+    return "\n".join((folder / one).read_text(encoding="utf-8") for one in names)
 
 
 def compute(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,19 @@ RUNS: dict[str, dict[str, Any]] = {
     "std": {"norm": "std", "step": "gradient"},
 }
 DRIVER = """
-import json, os, signal, sys
-import rankforce as rf
-from tests.training.test_checkpoint import KILLED_AFTER, RUNS, fit
+import importlib, os, signal, sys
+tests = importlib.import_module(sys.argv[2])
 
 def kill(moment):
-    if len(moment.model.trees) == KILLED_AFTER:
+    if len(moment.model.trees) == tests.KILLED_AFTER:
         os.kill(os.getpid(), signal.SIGKILL)
 
-for run in RUNS.values():  # compile and load everything once
-    fit(run | {"n_estimators": 1})
-for number, run in enumerate(RUNS.values()):
+for run in tests.RUNS.values():  # compile and load everything once
+    tests.fit(run | {"n_estimators": 1})
+for number, run in enumerate(tests.RUNS.values()):
     child = os.fork()  # every run is killed in a process of its own
     if child == 0:
-        fit(run, f"{sys.argv[1]}/{number}", callbacks=[kill])
+        tests.fit(run, f"{sys.argv[1]}/{number}", callbacks=[kill])
         os._exit(0)
     print(os.waitpid(child, 0)[1], flush=True)
 """
@@ -88,13 +88,17 @@ def record_of(folder: Any) -> dict[str, Any]:
     return record
 
 
+def kill_runs(place: Path, module: str, runs: Iterable[str]) -> dict[str, Path]:
+    """For each of the `runs` of a module of tests, the folder that a killed process left."""
+    names = list(runs)
+    out, errors = in_a_process(DRIVER, place, module).communicate(timeout=300)
+    assert out.split() == [str(int(signal.SIGKILL))] * len(names), errors
+    return {name: place / str(number) for number, name in enumerate(names)}
+
+
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """For every run, the folder that a killed process left."""
-    place = tmp_path_factory.mktemp("killed")
-    out, errors = in_a_process(DRIVER, place).communicate(timeout=300)
-    assert out.split() == [str(int(signal.SIGKILL))] * len(RUNS), errors
-    return {name: place / str(number) for number, name in enumerate(RUNS)}
+    return kill_runs(tmp_path_factory.mktemp("killed"), __name__, RUNS)
 
 
 @pytest.mark.parametrize("name", RUNS)

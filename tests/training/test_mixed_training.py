@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from rankforce.training.settings import make_settings
 from tests import reference as ref
 from tests.reference import tiers
 from tests.reference.forces import bump, logistic
-from tests.training.test_checkpoint import in_a_process, record_of, text_of
+from tests.training.test_checkpoint import kill_runs, record_of, text_of
 
 
 def prefer_clicked(data: rf.RankingData) -> rf.RankingData:
@@ -133,32 +132,9 @@ def test_same_model_at_any_number_of_threads(name: str) -> None:
     assert texts[0].count("Tree=") >= KILLED_AFTER
 
 
-DRIVER = """
-import os, signal, sys
-from tests.training.test_mixed_training import KILLED_AFTER, RUNS, fit
-
-def kill(moment):
-    if len(moment.model.trees) == KILLED_AFTER:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-for run in RUNS.values():  # compile and load everything once
-    fit(run | {"n_estimators": 1})
-for number, run in enumerate(RUNS.values()):
-    child = os.fork()  # every run is killed in a process of its own
-    if child == 0:
-        fit(run, f"{sys.argv[1]}/{number}", callbacks=[kill])
-        os._exit(0)
-    print(os.waitpid(child, 0)[1], flush=True)
-"""
-
-
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """For every run, the folder that a killed process left."""
-    place = tmp_path_factory.mktemp("killed")
-    out, errors = in_a_process(DRIVER, place).communicate(timeout=300)
-    assert out.split() == [str(int(signal.SIGKILL))] * len(RUNS), errors
-    return {name: place / str(number) for number, name in enumerate(RUNS)}
+    return kill_runs(tmp_path_factory.mktemp("killed"), __name__, RUNS)
 
 
 @every_run

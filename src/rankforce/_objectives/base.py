@@ -130,14 +130,9 @@ class AnyObjective(ABC):
         >>> ready.gradients([0.0, 0.0, 0.0, 0.0])[0].tolist()
         [0.5, -0.5, -0.5, 0.5]
         """
-        from rankforce._objectives.sources import count_rows
-        from rankforce.queries import index_queries
+        from rankforce._objectives.sources import index_of
 
-        if hasattr(labels, "features"):  # RankingData
-            if group is not None or qid is not None:
-                raise ValueError("group= and qid= are for labels: the data knows its queries")
-            return self.bind(labels, labels.index)
-        return self.bind(labels, index_queries(count_rows(labels), group=group, qid=qid))
+        return self.bind(labels, index_of(labels, group=group, qid=qid))
 
     def gradients(
         self,

@@ -24,6 +24,16 @@ def at_cutoff(given: Any, k: int | None) -> AnyObjective:
     return objective(given, k=k if is_open else None)
 
 
+def known_cutoff(one: AnyObjective) -> int | None:
+    """The k that an objective was made with; of a mix, the first that a part has.
+
+    >>> known_cutoff(objective("ranknet") + objective("lambdagap-x", k=5))
+    5
+    """
+    found = [part.objective.arguments.get("k") for part in parts_of(one)]
+    return next((int(k) for k in found if k is not None), None)
+
+
 def title_of(one: AnyObjective) -> str:
     """Name, cutoff and source of an objective.
 

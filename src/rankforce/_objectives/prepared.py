@@ -176,10 +176,7 @@ class Prepared:
         _, hi, lo = self._list(*one, np.empty(counts[query], np.int64), weight)
         start, end = self.index.pointer[query], self.index.pointer[query + 1]
         row = np.empty(end - start, np.int64)
-        places = np.arange(start, end)
-        row[self._labels.position[start:end]] = (
-            self.index.row[places] if len(self.index.row) else places
-        )
+        row[self._labels.position[start:end]] = self.index.rows_of(query)
         return Pairs(row[hi], row[lo], weight * self._labels.scale[query])
 
     def _list(

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankforce._objectives.prepare import check_labels
 from rankforce._objectives.tables import Floats
+from rankforce.queries import QueryIndex, index_queries
 
 LABEL = "label"  # what the labels are called where they have no name
 
@@ -60,6 +61,16 @@ def count_rows(labels: Any) -> int:
             raise ValueError("there are no labels by name: give one number per row for each")
         return len(check_labels(columns[0], missing=True))
     return len(np.asarray(labels))
+
+
+def index_of(labels: Any, *, group: ArrayLike | None, qid: ArrayLike | None) -> QueryIndex:
+    """The queries that labels are of: those of a `RankingData`, or of `group` or `qid`."""
+    if hasattr(labels, "features"):  # RankingData
+        if group is not None or qid is not None:
+            raise ValueError("group= and qid= are for labels: the data knows its queries")
+        index: QueryIndex = labels.index
+        return index
+    return index_queries(count_rows(labels), group=group, qid=qid)
 
 
 def tiers_of(

@@ -273,9 +273,8 @@ class _Documents:
                 f"{_at(self._path, line)}: no query {query!r} in the data: it has {has}{hint}"
             )
         number, index = self._queries[query], self._index
-        places = range(int(index.pointer[number]), int(index.pointer[number + 1]))
         found: dict[str, list[int]] = {}
-        for row in index.row[places].tolist() if len(index.row) else places:
+        for row in index.rows_of(number).tolist():
             found.setdefault(str(self._ids[row]), []).append(row)
         return found
 

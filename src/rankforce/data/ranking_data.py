@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
-from rankforce.queries import QueryIndex, index_queries, query_ids, spans
+from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
 
@@ -191,8 +191,7 @@ class RankingData:
     def take_queries(self, queries: ArrayLike) -> RankingData:
         """The data of some queries, by their numbers in order of first appearance."""
         chosen = _check_queries(queries, len(self.sizes))
-        places = spans(self.index.pointer[chosen], self.index.pointer[chosen + 1])
-        rows = self.index.row[places] if len(self.index.row) else places
+        rows = self.index.rows_of(chosen)
         pairs = self.preferences
         return RankingData(
             self.features[rows],

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankforce._objectives.base import AnyObjective, Ready
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
-from rankforce.checks import check_whole
 
 
 def agreement(
@@ -43,38 +42,3 @@ def share_agreeing(first: Floats, second: Floats) -> float:
     if not len(first):
         return 1.0
     return float(np.mean((np.sign(first) == np.sign(second)) | (second == 0.0)))
-
-
-class AgreementRecorder:
-    """A callback that records the agreement of two objectives while training.
-
-    `every` says at which iterations; `history` has pairs of iteration and share. The objectives
-    need not be the one that is trained.
-
-    >>> import rankforce as rf
-    >>> data = rf.make_data("yahoo", queries=20)
-    >>> grades = rf.objective("lambdarank-ndcg")
-    >>> recorder = AgreementRecorder(grades, rf.objective("ranknet", source="clicks"), every=2)
-    >>> _ = rf.Ranker(grades, n_estimators=3, progress=False).fit(data, callbacks=[recorder])
-    >>> [iteration for iteration, _ in recorder.history]
-    [0, 2]
-    """
-
-    def __init__(self, first: AnyObjective, second: AnyObjective, *, every: int = 1) -> None:
-        self.objectives = (first, second)
-        self.every = check_whole("every", every, least=1)
-        self.history: list[tuple[int, float]] = []
-        self._data: Any = None
-        self._ready: list[Ready] = []
-
-    def __call__(self, moment: Any) -> None:
-        """After each tree."""
-        if moment.iteration % self.every:
-            return
-        if self._data is not moment.data:
-            self._data = moment.data
-            self._ready = [one.prepare(moment.data) for one in self.objectives]
-        forces = [
-            ready.gradients(moment.scores, iteration=moment.iteration)[0] for ready in self._ready
-        ]
-        self.history.append((moment.iteration, share_agreeing(*forces)))

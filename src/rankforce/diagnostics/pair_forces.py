@@ -70,7 +70,7 @@ def _forces(ready: Any, pairs: Pairs, scores: Floats, query: int, norm: str) -> 
     norm = objective.norm or norm
     cost = getattr(objective, "cost", None)
     sigma = objective.sigma if cost is None else cost.sigma
-    rows = _rows(ready, query)
+    rows = ready.index.rows_of(query) if len(ready.index.sizes) else pairs.hi
     x = scores[pairs.hi] - scores[pairs.lo]
     is_apart = norm == "lightgbm" and np.ptp(scores[rows]) > 0 if len(rows) else False
     weight = pairs.weight / (0.01 + np.abs(x)) if is_apart else pairs.weight
@@ -90,11 +90,3 @@ def _forces(ready: Any, pairs: Pairs, scores: Floats, query: int, norm: str) -> 
         spread = lam[rows].std()
         return force / spread if spread > 0 else np.zeros(len(force))
     return np.asarray(force)
-
-
-def _rows(ready: Any, query: int) -> NDArray[np.int64]:
-    index = ready.index
-    if not len(index.sizes):
-        return np.empty(0, np.int64)
-    places = np.arange(index.pointer[query], index.pointer[query + 1])
-    return np.asarray(index.places(np.arange(ready.rows))[places])

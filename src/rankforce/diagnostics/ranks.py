@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce._objectives.prepared import check_scores
+from rankforce._objectives.sources import index_of
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.diagnostics.grades import Grades, read_grades
-from rankforce.diagnostics.view import index_of, rank_rows
+from rankforce.diagnostics.view import rank_rows
 from rankforce.queries import QueryIndex, index_queries
 
 

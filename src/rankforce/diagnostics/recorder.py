@@ -205,15 +205,11 @@ class Recorder:
             self.curves.about["against"] = self.against.name
 
     def _make_metrics(self, objective: AnyObjective, watched: Sequence[str]) -> list[Metric]:
-        from rankforce.training.watch import make_metrics
+        from rankforce.training.watch import make_metrics, watched_metrics
 
-        if self.metrics is not None:
-            given = self.metrics or []
-            return make_metrics(given, objective, k=self.scene.k) if given else []
-        try:
-            return make_metrics(list(watched) or None, objective, k=self.scene.k)
-        except ValueError:  # a function of the user's own has a name, but no metric by that name
-            return make_metrics(None, objective, k=self.scene.k)
+        if self.metrics is None:
+            return watched_metrics(watched, objective, k=self.scene.k)
+        return make_metrics(self.metrics, objective, k=self.scene.k) if self.metrics else []
 
     def _take(self, scores: Floats) -> Floats:
         return scores[self.sample.rows]

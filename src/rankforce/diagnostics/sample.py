@@ -12,7 +12,7 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.preferences import take_preferences
 from rankforce.data.ranking_data import RankingData
 from rankforce.draws import hash_keys
-from rankforce.queries import QueryIndex, spans
+from rankforce.queries import QueryIndex
 
 
 class Sample(NamedTuple):
@@ -36,8 +36,7 @@ def sample_queries(data: RankingData, index: QueryIndex, most: int | None) -> Sa
     chosen = np.arange(count)
     if most is not None and most < count:
         chosen = np.sort(np.argsort(hash_keys(index.key), kind="stable")[:most])
-    places = spans(index.pointer[chosen], index.pointer[chosen + 1])
-    rows = np.asarray(index.row[places] if len(index.row) else places)
+    rows = index.rows_of(chosen)
     columns = {data.label_name: data.labels} | data.sources
     labels: dict[str, Any] = {name: values[rows] for name, values in columns.items()}
     if data.preferences is not None:

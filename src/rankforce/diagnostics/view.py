@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce._objectives.base import AnyObjective, Ready, Trace
-from rankforce._objectives.mixed import parts_of
+from rankforce._objectives.named import known_cutoff
 from rankforce._objectives.prepared import check_scores, refuse_scores
+from rankforce._objectives.sources import index_of
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.diagnostics.grades import Grades, default_high, read_grades
@@ -122,19 +123,6 @@ def make_view(
     return Scene(objective, labels, index, k=k, high=high).view(scores, now)
 
 
-def index_of(labels: Any, *, group: ArrayLike | None, qid: ArrayLike | None) -> QueryIndex:
-    """The queries that labels are of: their own, or those of `group` or `qid`."""
-    from rankforce._objectives.sources import count_rows
-    from rankforce.queries import index_queries
-
-    if hasattr(labels, "features"):  # RankingData
-        if group is not None or qid is not None:
-            raise ValueError("group= and qid= are for labels: the data knows its queries")
-        index: QueryIndex = labels.index
-        return index
-    return index_queries(count_rows(labels), group=group, qid=qid)
-
-
 def cutoff_of(objective: AnyObjective) -> int:
     """The cutoff that an objective is for; of a mix, the first that has one; else 10.
 
@@ -142,8 +130,7 @@ def cutoff_of(objective: AnyObjective) -> int:
     >>> cutoff_of(rf.objective("lambdarank-ndcg", k=5)), cutoff_of(rf.objective("ranknet"))
     (5, 10)
     """
-    found = [part.objective.arguments.get("k") for part in parts_of(objective)]
-    return next((int(k) for k in found if k is not None), USUAL_K)
+    return known_cutoff(objective) or USUAL_K
 
 
 def rank_rows(scores: Floats, index: QueryIndex, threads: int = 1) -> NDArray[np.int64]:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from rankforce._metrics.make import metric as make_metric
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.mixed import ObjectiveLike, parts_of
-from rankforce._objectives.named import at_cutoff, title_of
+from rankforce._objectives.named import at_cutoff, known_cutoff, title_of
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.grades import Grades
 from rankforce.diagnostics.pair_forces import PairForces, find_pair_forces
-from rankforce.diagnostics.view import Scene, cutoff_of
+from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
 from rankforce.explanation.explained import FALSE, MISSED, Document, Explained
 from rankforce.explanation.subject import Subject, find_query, make_subject
 
@@ -121,7 +121,7 @@ def _choose(
     model: Any = getattr(scores, "model_", None)
     settings = scores.settings() if model is not None and model.parameters else None
     own = None if settings is None else settings.make_objective()
-    fallback = k if own is None or k is not None else own.arguments.get("k")
+    fallback = k if own is None or k is not None else known_cutoff(own)
     made = [_make_objective(one, own, fallback) for one in objectives]
     trees = 0 if settings is None else model.used - model.base_trees
     return Choice(
@@ -165,31 +165,29 @@ def _metric_values(objective: AnyObjective, subject: Subject, k: int) -> dict[st
 def _explain_one(
     scene: Scene, subject: Subject, choice: Choice, number: int, grades: Grades
 ) -> Explained:
-    objective, ready = scene.objective, scene.ready
     norm, iteration = choice.norm, choice.iteration
-    lam, _ = ready.gradients(subject.scores, norm=norm, iteration=iteration)
-    found = find_pair_forces(ready, subject.scores, query=number, norm=norm, iteration=iteration)
+    view = scene.view(subject.scores, Now(norm, iteration))
+    found = find_pair_forces(
+        scene.ready, subject.scores, query=number, norm=norm, iteration=iteration
+    )
     order = np.argsort(-found.force, kind="stable")
     return Explained(
         subject.ids[number],
         "",
-        title_of(objective),
+        title_of(scene.objective),
         choice.k,
         choice.norm,
         choice.iteration,
-        _documents(subject, number, grades, lam, choice.k),
+        _documents(view, subject, number, grades),
         PairForces(found.hi[order], found.lo[order], found.weight[order], found.force[order]),
         {},
     )
 
 
-def _documents(
-    subject: Subject, number: int, grades: Grades, lam: Floats, k: int
-) -> list[Document]:
+def _documents(view: View, subject: Subject, number: int, grades: Grades) -> list[Document]:
     start, end = subject.queries.pointer[number : number + 2]
-    rows = subject.queries.row[start:end] if len(subject.queries.row) else np.arange(start, end)
-    ranked = rows[np.lexsort((rows, -subject.scores[rows]))]
-    kinds = _kinds(grades.code[ranked], k, grades.missable)
+    ranked = view.ranked[start:end]
+    kinds = _kinds(grades.code[ranked], view.scene.k, grades.missable)
     return [
         Document(
             rank,
@@ -197,7 +195,7 @@ def _documents(
             None if subject.doc_ids is None else str(subject.doc_ids[row]),
             float(grades.labels[row]),
             float(subject.scores[row]),
-            float(lam[row]),
+            float(view.forces[row]),
             kind,
         )
         for rank, (row, kind) in enumerate(zip(ranked, kinds, strict=True), start=1)

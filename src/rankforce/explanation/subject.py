@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce._objectives.prepared import check_scores
+from rankforce._objectives.sources import index_of
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.view import index_of
 from rankforce.queries import QueryIndex, query_ids
 
 
@@ -43,10 +44,7 @@ def _find_scores(scores: Any, data: RankingData | None, rows: int) -> Floats:
         from rankforce.ranker import Ranker
 
         scores = scores.predict(data if isinstance(scores, Ranker) else data.features)
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape != (rows,):
-        raise ValueError(f"scores have shape {values.shape}, but there are {rows} labels")
-    return values
+    return check_scores(scores, rows)
 
 
 def find_query(query: Any, subject: Subject, values: dict[str, Floats]) -> tuple[int, str]:

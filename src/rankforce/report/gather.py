@@ -19,10 +19,10 @@ from rankforce.diagnostics.curves import Curves
 from rankforce.report.importance import importance
 from rankforce.report.judged import Known, cautions, find_data
 from rankforce.report.offered import cutoff_of, offered_objectives, wanted_objectives
-from rankforce.report.queries import choose_queries, plain, query_record, rows_of
+from rankforce.report.queries import choose_queries, plain, query_record
 from rankforce.report.runs import Run, open_runs
 from rankforce.report.verdict import comparison_table, metric_table, run_sentence, sentences
-from rankforce.training.watch import make_metrics
+from rankforce.training.watch import watched_metrics
 
 UNJUDGED = (
     "How well the runs rank is not said here: there is no data to judge them by (see the notes)."
@@ -82,14 +82,10 @@ def _choose_metric(runs: list[Run], given: Any) -> Metric:
     if given is not None:
         return rf.metric(given)
     for run in runs:
-        watched = run.model.parameters.get("eval_metric")
-        if watched:
-            try:
-                return make_metrics(watched, run.objective, k=None)[0]
-            except ValueError:  # a function of the user's: its name is all that is left
-                continue
-        if run.objective is not None:
-            return make_metrics(None, run.objective, k=run.model.parameters.get("k"))[0]
+        settings = run.model.parameters
+        watched = settings.get("eval_metric", ())
+        for metric in watched_metrics(watched, run.objective, k=settings.get("k")):
+            return metric
     return rf.metric("ndcg@10")
 
 
@@ -191,7 +187,7 @@ def _judged(
     longest = [one for one in chosen if data.sizes[one.query] <= LONGEST]
     if len(longest) < len(chosen):
         notes.append(f"Queries with more than {LONGEST:,} documents cannot be opened here.")
-    shown = [rows_of(one.query, data) for one in longest]
+    shown = [data.index.rows_of(one.query) for one in longest]
     return {
         "summary": sentences(found, known.name),
         "comparison": comparison_table(found),

@@ -12,14 +12,12 @@ import rankforce as rf
 from rankforce._metrics.metric import Metric
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.entry import Entry
-from rankforce._objectives.named import at_cutoff
+from rankforce._objectives.named import at_cutoff, known_cutoff
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
+from rankforce.diagnostics.view import USUAL_K
 from rankforce.report.objective_tables import objective_data
 from rankforce.report.runs import Run
-
-USUAL_K = 10
-LONGEST = 2000  # ranks that tables have at most, unless a list that is shown is longer
 
 
 def offered_objectives(
@@ -47,7 +45,7 @@ def offered_objectives(
         [one for one, _ in offered],
         labels=columns,
         shown={source: column[rows] for source, column in columns.items()},
-        longest=max(longest, min(LONGEST, int(data.sizes.max(initial=1)))),
+        longest=longest,
         iteration=[iteration for _, iteration in offered],
     )
     notes += [f"{note}." for note in written.notes]
@@ -56,7 +54,7 @@ def offered_objectives(
 
 def cutoff_of(runs: list[Run], metric: Metric) -> int:
     """That of the first run which has one, else of the metric."""
-    found = [run.objective.arguments.get("k") for run in runs if run.objective is not None]
+    found = [known_cutoff(run.objective) for run in runs if run.objective is not None]
     return next((k for k in (*found, metric.k) if k), USUAL_K)
 
 

@@ -103,7 +103,7 @@ def query_record(
     chosen: Chosen, data: RankingData, scores: dict[str, Floats], values: dict[str, Floats]
 ) -> dict[str, Any]:
     """One query in full: documents in the order of the data, labels, scores of every run."""
-    rows = rows_of(chosen.query, data)
+    rows = data.index.rows_of(chosen.query)
     names = rows if data.doc_ids is None else data.doc_ids[rows]
     return {
         "id": str(data.query_ids[chosen.query]),
@@ -121,13 +121,6 @@ def query_record(
         "preferences": _preferences(data, rows),
         "scores": {name: [plain(score) for score in all_[rows]] for name, all_ in scores.items()},
     }
-
-
-def rows_of(query: int, data: RankingData) -> NDArray[np.int64]:
-    """The rows of a query, in the order of the data."""
-    begin, end = data.index.pointer[query : query + 2]
-    places = np.arange(begin, end)
-    return data.index.row[places] if len(data.index.row) else places
 
 
 def _preferences(data: RankingData, rows: NDArray[np.int64]) -> list[list[float]] | None:

@@ -85,7 +85,7 @@ def cv(
         fitted = _fit(template, data, rest, seed, early_stopping_rounds, callbacks, chosen)
         if not fitted.model_.finished:
             raise KeyboardInterrupt
-        scores[rows_of(data, part)] = fitted.predict(data.take_queries(part))
+        scores[data.index.rows_of(part)] = fitted.predict(data.take_queries(part))
         rankers.append(fitted)
     per_query = board.values(scores)
     values = {one.key: row for one, row in zip(chosen, per_query, strict=True)}
@@ -118,10 +118,3 @@ def _fit(
         early_stopping_rounds=rounds,
         callbacks=callbacks,
     )
-
-
-def rows_of(data: RankingData, queries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of some queries, query by query."""
-    pointer = data.index.pointer
-    places = np.concatenate([np.arange(pointer[q], pointer[q + 1]) for q in queries])
-    return data.index.row[places] if len(data.index.row) else places

@@ -75,6 +75,23 @@ def make_metrics(
     return metrics
 
 
+def watched_metrics(
+    names: Sequence[str], objective: AnyObjective | None, *, k: int | None
+) -> list[Metric]:
+    """The metrics that a run watched, by the names that its model kept.
+
+    A function of the user's own has a name, but no metric by that name: then the metric that the
+    objective is for; none if that is not known either.
+    """
+    usual = [] if objective is None else make_metrics(None, objective, k=k)
+    if not names:
+        return usual
+    try:
+        return make_metrics(list(names), objective, k=k)
+    except ValueError:
+        return usual
+
+
 def _make_one(what: Any, cutoffs: Sequence[int]) -> list[Metric]:
     if isinstance(what, Scorecard):
         return what.metrics

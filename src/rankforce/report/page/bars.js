@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const rankforce = (window.rankforce = window.rankforce || {});
-  const { html, svg, choice, onWidth } = rankforce.dom;
+  const { html, svg, choice, onWidth, walk } = rankforce.dom;
   const { FORMATS, ticks, scale, tickText } = rankforce.scales;
   const PAD = { top: 14, right: 14, bottom: 20, left: 58 };
   const FIRST = 20; // features that are shown before one asks for all
@@ -28,14 +28,10 @@
     }
 
     key(event) {
-      const last = this.options.bars.length - 1;
-      const step = event.shiftKey || event.key.startsWith("Page") ? Math.max(1, last >> 3) : 1;
-      const moves = { ArrowLeft: -step, ArrowUp: -step, ArrowRight: step, ArrowDown: step,
-        PageUp: -step, PageDown: step, Home: -last, End: last };
       if (event.key === "Enter") this.open();
-      if (!(event.key in moves)) return;
-      event.preventDefault();
-      this.at = Math.min(last, Math.max(0, this.at + moves[event.key]));
+      const to = walk(event, this.at, this.options.bars.length - 1, -1);
+      if (to === undefined) return;
+      this.at = to;
       this.isActive = true;
       this.readOut();
     }

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const rankforce = (window.rankforce = window.rankforce || {});
-  const { html, svg, onWidth } = rankforce.dom;
+  const { html, svg, onWidth, walk } = rankforce.dom;
   const { path, bandPath, sample } = rankforce.shapes;
   const { FORMATS, isNumber, ticks, logTicks, scale, tickText, lastUpTo } = rankforce.scales;
   const PAD = { top: 12, right: 14, bottom: 38, left: 58 };
@@ -80,13 +80,9 @@
     }
 
     key(event) {
-      const last = this.trees.length - 1;
-      const step = event.shiftKey || event.key.startsWith("Page") ? Math.max(1, last >> 3) : 1;
-      const moves = { ArrowLeft: -step, ArrowDown: -step, ArrowRight: step, ArrowUp: step,
-        PageDown: -step, PageUp: step, Home: -last, End: last };
-      if (!(event.key in moves)) return;
-      event.preventDefault();
-      this.at = Math.min(last, Math.max(0, this.at + moves[event.key]));
+      const to = walk(event, this.at, this.trees.length - 1, 1);
+      if (to === undefined) return;
+      this.at = to;
       this.isActive = true;
       this.readOut();
     }

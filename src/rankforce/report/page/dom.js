@@ -56,5 +56,16 @@
     look();
   }
 
-  rankforce.dom = { html, svg, choice, select, onWidth };
+  // Where a key leads from `at` among the places 0..last; undefined if it does not. `up` is the
+  // direction of the keys that point up.
+  function walk(event, at, last, up) {
+    const step = event.shiftKey || event.key.startsWith("Page") ? Math.max(1, last >> 3) : 1;
+    const moves = { ArrowLeft: -step, ArrowRight: step, ArrowUp: up * step, ArrowDown: -up * step,
+      PageUp: up * step, PageDown: -up * step, Home: -last, End: last };
+    if (!(event.key in moves)) return undefined;
+    event.preventDefault();
+    return Math.min(last, Math.max(0, at + moves[event.key]));
+  }
+
+  rankforce.dom = { html, walk, svg, choice, select, onWidth };
 })();
