@@ -183,7 +183,7 @@ class TestPlot:
         assert made(POINTS).plot(target) == target
         assert target.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
         picture = imread(target)
-        assert picture.shape == (600, 750, 4)  # 5 x 4 inches at 150 dots
+        assert picture.shape == (800, 1000, 4)  # 5 x 4 inches at 200 dots
         assert len(np.unique(picture.reshape(-1, 4), axis=0)) > 10  # not a blank sheet
         assert [file.name for file in tmp_path.iterdir()] == ["front.png"]
 
@@ -252,13 +252,13 @@ class TestPlot:
         assert not list(tmp_path.iterdir())
 
     def test_unknown_ending(self, tmp_path: Path) -> None:
-        message = "the ending of a picture is 'xyz': choose 'png', 'svg' or 'pdf'"
+        message = "the ending of a picture is 'xyz': choose 'png', 'pdf' or 'svg'"
         with pytest.raises(ValueError, match=re.escape(message)):
             made(POINTS).plot(tmp_path / "front.xyz")
         assert not list(tmp_path.iterdir())
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(ValueError, match=r"expected the name of a file in a folder"):
             made(POINTS).plot(tmp_path / "nowhere" / "front.png")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,18 +18,9 @@ from rankforce.comparison.compare import compare
 from rankforce.comparison.comparison import Comparison
 from rankforce.comparison.results import results
 from rankforce.data.ranking_data import RankingData
-from rankforce.files import whole_file
 from rankforce.statistics.paired import TESTS
 
 WEIGHTS = (0.0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5)  # as Svore et al. 2011, section 6.1, and 0
-FORMATS = ("png", "svg", "pdf")
-NEAR = 6.0  # points of print: dots closer than that share a label
-# Where a label may stand beside its dot: places in points of print, and how it is aligned.
-PLACES = (
-    *(((6, 4), "left", "bottom"), ((-6, 4), "right", "bottom")),
-    *(((6, -4), "left", "top"), ((-6, -4), "right", "top")),
-    *(((0, 7), "center", "bottom"), ((0, -7), "center", "top")),
-)
 
 
 class TradeOff(NamedTuple):
@@ -67,27 +57,10 @@ class TradeOff(NamedTuple):
 
         The format is that of the name: .png, .svg or .pdf. Needs matplotlib.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ValueError("pictures need matplotlib: pip install 'rankforce[plots]'") from None
-        target = Path(path)
-        ending = check_choice("the ending of a picture", target.suffix[1:] or "png", FORMATS)
-        figure = Figure(figsize=(5.0, 4.0), layout="constrained")
-        axes = figure.add_subplot()
-        kept = self.front
-        line = sorted(p for w, p in zip(self.weights, self.points, strict=True) if w in kept)
-        axes.plot(*zip(*line, strict=True), color="0.6", linewidth=1.0, zorder=1)
-        for weight, (x, y) in zip(self.weights, self.points, strict=True):
-            color, order = ("tab:blue", 3) if weight in kept else ("0.6", 2)
-            axes.scatter(x, y, color=color, zorder=order)
-        axes.set_xlabel(self.comparisons[0].metric.name)
-        axes.set_ylabel(self.comparisons[1].metric.name)
-        axes.margins(0.12)
-        _label(axes, self.weights, self.points, line)
-        with whole_file(target) as part:
-            figure.savefig(part, format=ending, dpi=150)
-        return target
+        from rankforce.plots import save
+        from rankforce.plots import trade_off as draw
+
+        return save(draw(self), path)
 
 
 def trade_off(
@@ -155,55 +128,3 @@ def _two_metrics(metrics: Any) -> list[Metric]:
     if made[0].name == made[1].name:
         raise ValueError(f"both metrics are {made[0].name}: a trade-off is between two metrics")
     return made
-
-
-def _label(
-    axes: Any,
-    weights: list[float],
-    points: list[tuple[float, float]],
-    line: list[tuple[float, float]],
-) -> None:
-    """Write the weights beside their dots, those of dots that lie together in one label."""
-    axes.figure.draw_without_rendering()  # lays out, so that places on paper are known
-    dots = axes.transData.transform(points)
-    ends = axes.transData.transform(line)
-    share = np.linspace(0.0, 1.0, 50)[:, None, None]
-    along = (1.0 - share) * ends[:-1] + share * ends[1:]
-    busy = np.vstack([dots, along.reshape(-1, 2)])
-    boxes: list[Any] = []
-    for group in _near(dots, NEAR * axes.figure.dpi / 72.0):
-        text = textwrap.fill("w = " + ", ".join(f"{weights[number]:g}" for number in group), 30)
-        boxes.append(_write(axes, text, points[group[0]], busy, boxes))
-
-
-def _write(axes: Any, text: str, point: tuple[float, float], busy: Any, boxes: list[Any]) -> Any:
-    """Write where the label stays in the frame and covers least, and tell the box it takes."""
-    label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=8)
-
-    def put(place: tuple[tuple[int, int], str, str]) -> Any:
-        label.xyann = place[0]
-        label.set(horizontalalignment=place[1], verticalalignment=place[2])
-        return label.get_window_extent()
-
-    def cost(place: tuple[tuple[int, int], str, str]) -> tuple[int, int, int]:
-        box = put(place)
-        outside = 2 - axes.bbox.count_contains(box.get_points())
-        return outside, box.count_overlaps(boxes), box.count_contains(busy)
-
-    return put(min(PLACES, key=cost))
-
-
-def _near(dots: Any, reach: float) -> list[list[int]]:
-    """Numbers of the dots in groups: each is nearer than `reach` to the first of its group.
-
-    >>> _near([(0, 0), (9, 0), (1, 0)], 2.0)
-    [[0, 2], [1]]
-    """
-    groups: list[list[int]] = []
-    for number, dot in enumerate(dots):
-        home = next((group for group in groups if math.dist(dots[group[0]], dot) < reach), None)
-        if home is None:
-            groups.append([number])
-        else:
-            home.append(number)
-    return groups

@@ -20,6 +20,7 @@ from rankforce.plots.lists import forces
 from rankforce.plots.ranks import candidate_pairs, rank_weights
 from rankforce.plots.save import save
 from rankforce.plots.stacks import contributions, label_mix
+from rankforce.plots.trade_off import trade_off
 
 __all__ = [
     "agreement",
@@ -36,4 +37,5 @@ __all__ = [
     "rank_weights",
     "save",
     "schedules",
+    "trade_off",
 ]

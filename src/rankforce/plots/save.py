@@ -19,7 +19,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 
 
 def save(axes: Axes, path: str | Path, *, dpi: int = DPI) -> Path:
-    """Write the figure of `axes`; the format is that of the name: .png, .pdf or .svg.
+    """Write the figure of `axes`; the format is that of the name: .png (or none), .pdf or .svg.
 
     >>> import tempfile
     >>> import rankforce as rf
@@ -28,7 +28,7 @@ def save(axes: Axes, path: str | Path, *, dpi: int = DPI) -> Path:
     'costs.svg'
     """
     target = Path(path)
-    ending = check_choice("the ending of a picture", target.suffix[1:], FORMATS)
+    ending = check_choice("the ending of a picture", target.suffix[1:] or "png", FORMATS)
     if target.is_dir() or not target.parent.is_dir():
         raise ValueError(f"{target}: expected the name of a file in a folder that exists")
     with style() as matplotlib, whole_file(target) as part:
