@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from typing import NoReturn
+import warnings
+from typing import Any, NoReturn
+
+from rankforce.notes import Note
 
 # Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
 VERBS = {
@@ -68,7 +71,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return options.run(options) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", Note)
+            warnings.showwarning = _one_line(options.verb)
+            return options.run(options) or 0
     except ValueError as error:
         print(f"rankforce {options.verb}: {error}", file=sys.stderr)
         return 2
@@ -78,3 +84,16 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         sys.stderr.close()
     return 0
+
+
+def _one_line(verb: str) -> Any:
+    """How a note is shown: one line on standard error, without a place in our code."""
+    usual = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+        if not issubclass(category, Note):
+            usual(message, category, *rest, **named)
+            return
+        print(f"rankforce {verb}: {message}", file=sys.stderr)
+
+    return show
