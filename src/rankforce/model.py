@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rankforce._objectives.tables import Floats
+from rankforce.data.schema import Schema
 from rankforce.diagnostics.curves import Curves
 from rankforce.files import write_whole
 from rankforce.trees.forest import add_scores, feature_names, model_text, parse_model
@@ -46,11 +47,19 @@ class Model:
     names: list[str] = dataclasses.field(default_factory=list)  # as the user wrote them
     files: dict[str, Any] = dataclasses.field(default_factory=dict)  # that the data was read from
     diagnostics: Curves | None = None  # that a recorder saw while training
+    renumbered: list[int] = dataclasses.field(default_factory=list)  # see `Schema`
 
     @cached_property
     def feature_names(self) -> list[str]:
         """Names of the features, in the order of columns."""
         return self.names or feature_names(self.head)
+
+    @property
+    def schema(self) -> Schema:
+        """The features that the model was trained on."""
+        origin = self.files.get("training", {})
+        roles = {key: value for key, value in origin.items() if key != "file"}
+        return Schema(self.feature_names, self.categories, self.renumbered, roles)
 
     def nodes(self, trees: int) -> Nodes:
         """Arrays of the first `trees` trees; the last ones asked for are kept."""
@@ -110,6 +119,7 @@ class Model:
             "feature_names": self.feature_names,
             "categorical": self.categorical,
             "categories": {str(column): values for column, values in self.categories.items()},
+            "renumbered": self.renumbered,
             "data": self.data,
             "log": self.log,
             "files": self.files,
@@ -200,6 +210,7 @@ def _with_manifest(path: Path, record: Any, head: str, trees: list[Tree], base: 
             # Models of earlier versions have neither.
             dict(record.get("files", {})),
             _curves(record.get("diagnostics")),
+            [int(column) for column in record.get("renumbered", [])],
         )
         _check_story(model, count)
     except _NO_MANIFEST as error:

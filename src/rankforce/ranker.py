@@ -168,7 +168,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         valid = []
         for name, pair, own in zip(names, sets, beside, strict=True):
             start = own.pop("init_score")
-            data = self._eval_data(pair, train, **own)
+            try:
+                data = self._eval_data(pair, train, **own)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
             valid.append(Part(str(name), data, self._base_scores(data, start)))
         settings = self.settings(
             eval_metric=eval_metric, early_stopping_rounds=early_stopping_rounds
@@ -179,7 +182,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
         if isinstance(pair, RankingData):
-            return pair.with_categories(train.categories)
+            return pair.like(train.schema)
         X, y = pair
         if X is train or X is train.features:
             return train if y is None or y is train.labels else _relabel(train, y)
@@ -189,9 +192,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             X,
             y,
             **parts,
-            feature_names=train.feature_names,
-            categorical=train.categorical,
-            categories=train.categories,
+            like=train.schema,
         )
 
     def _base_scores(self, data: RankingData, given: Any) -> Floats | None:
@@ -221,10 +222,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _features(self, X: Any) -> Any:
         if isinstance(X, RankingData):
-            return X.with_categories(self.model_.categories).features
+            return X.like(self.model_.schema).features
         from rankforce.data.frames import to_matrix
 
-        return to_matrix(X, categories=self.model_.categories or None).values
+        return to_matrix(X, like=self.model_.schema).values
 
     def rank(
         self, X: Any, qid: Any = None, top: int | None = None, *, group: Any = None
@@ -272,7 +273,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 qid=qid,
                 group=group,
                 weight=sample_weight,
-                categories=self.model_.categories,
+                like=self.model_.schema,
             )
         if not data.has_labels:
             raise ValueError("score needs labels: give y")

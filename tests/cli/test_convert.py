@@ -42,7 +42,7 @@ def test_formats_by_name(tmp_path):
     (tmp_path / "S1.csv").write_text("2 qid:7 1:0.5\n")
     arguments = ("--from", "letor", "--to", "csv", "--quiet")
     assert run(tmp_path / "S1.csv", tmp_path / "S1.table", *arguments).returncode == 0
-    assert (tmp_path / "S1.table").read_text() == '"label","qid","Column_0"\n2,7,0.5\n'
+    assert (tmp_path / "S1.table").read_text() == '"label","qid","1"\n2,7,0.5\n'
 
 
 def test_what_is_lost_is_said_even_when_quiet(tmp_path):

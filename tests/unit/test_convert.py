@@ -21,6 +21,7 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.data.read import read
 from rankforce.data.text_blocks import find_shape, read_blocks
 from rankforce.data.write import write
+from rankforce.notes import Note
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -145,9 +146,10 @@ def test_sizes_and_weights_beside_the_text(tmp_path, name, ending):
 
 @pytest.mark.usefixtures("small_blocks")
 def test_columns_keep_their_meaning(tmp_path, capsys):
-    more = {"feature_names": list("abcdefg"), "weight": np.arange(ROWS) / 4, "categorical": ["b"]}
+    more = {"feature_names": list("abcdefg"), "weight": np.arange(ROWS) / 4}
     clicks = np.where(np.arange(ROWS) % 2, np.nan, 1.5)
     data = hard_data(**more, sources={"clicks": clicks})
+    data.categorical = [1]
     write(data, tmp_path / "a.parquet")
     convert(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert capsys.readouterr().err == ""
@@ -260,7 +262,8 @@ def test_row_groups_are_not_the_blocks_of_the_source(tmp_path, monkeypatch):
 
 
 def test_what_has_no_place_is_said_once(tmp_path, capsys):
-    data = hard_data(feature_names=list("abcdefg"), weight=np.ones(ROWS), categorical=[0])
+    data = hard_data(feature_names=list("abcdefg"), weight=np.ones(ROWS))
+    data.categorical = [0]
     data.sources["clicks"] = np.ones(ROWS)
     write(data, tmp_path / "a.parquet")
     convert(tmp_path / "a.parquet", tmp_path / "b.txt")
@@ -279,8 +282,8 @@ def test_what_has_no_place_is_said_once(tmp_path, capsys):
 
 def test_text_columns_and_missing_labels_are_said(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("qid,label,title,f\n1,2,some words,3\n")
-    convert(tmp_path / "a.csv", tmp_path / "a.parquet")
-    assert "no numbers are left out: 'title'\n" in capsys.readouterr().err
+    with pytest.warns(Note, match="'title' is text with 1 different values: left out"):
+        convert(tmp_path / "a.csv", tmp_path / "a.parquet")
     write(RankingData([[1.0]], qid=[1]), tmp_path / "b.parquet")
     convert(tmp_path / "b.parquet", tmp_path / "b.txt")
     assert "b.txt: the source has no labels: 0 is written\n" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 
 from rankforce.data.preferences import Preferences, check_preferences, read_preferences
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.schema import Schema
 from rankforce.queries import index_queries, spans
 
 NAN, INF = float("nan"), float("inf")
@@ -165,7 +166,7 @@ class TestKeeping:
 
     def test_categories_of_another_set(self):
         data = data_of(preferences=[[2, 0]], categories={0: list("uvwxyz")})
-        changed = data.with_categories({0: list("zyxwvu")})
+        changed = data.like(Schema(data.feature_names, {0: list("zyxwvu")}))
         assert changed.features.ravel().tolist() == [5, 4, 3, 2, 1, 0]
         assert as_triples(changed.preferences) == [(2, 0, 1.0)]
 

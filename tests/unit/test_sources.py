@@ -14,6 +14,7 @@ from rankforce.data import lines
 from rankforce.data.columnar import read_csv, read_parquet
 from rankforce.data.labels import labels_place, read_labels, split_labels
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.schema import Schema
 from rankforce.data.write import write
 
 pa = pytest.importorskip("pyarrow")
@@ -83,7 +84,7 @@ class TestNames:
             copy.copy,
             copy.deepcopy,
             lambda data: pickle.loads(pickle.dumps(data)),
-            lambda data: data.with_categories({1: ["blue", "red"]}),
+            lambda data: data.like(Schema(data.feature_names, {1: ["blue", "red"]})),
             lambda data: data.with_preferences([[0, 2]]),
             lambda data: data.take_queries([0, 1]),
         ],

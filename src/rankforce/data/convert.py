@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,11 +16,22 @@ import numpy as np
 
 from rankforce.data import columnar
 from rankforce.data import write as writer
+from rankforce.data.gather import are_whole, gather, survey
 from rankforce.data.labels import labels_beside, labels_place
-from rankforce.data.open import MAGIC
+from rankforce.data.open import MAGIC, is_stream, local_file
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.read import find_format, read, read_beside, read_weights
+from rankforce.data.read import (
+    check_format,
+    check_text_roles,
+    make_asked,
+    read,
+    read_beside,
+    read_weights,
+    text_features,
+    with_labels,
+)
 from rankforce.data.roles import Asked, wanted
+from rankforce.data.schema import kind_of
 from rankforce.data.text_blocks import Shape, find_shape, read_blocks
 from rankforce.data.trec import write_qrels
 from rankforce.live_line import LiveLine, clock
@@ -29,7 +40,6 @@ from rankforce.queries import index_queries
 PathLike = str | os.PathLike[str]
 
 DRAW_EVERY = 0.1  # seconds between two redraws of the bar
-SHOWN = 5  # names in a note
 NAMES = {"letor": "LETOR text", "csv": "CSV"}
 ROW = re.compile(r"(\brow |\bweight\[)(\d+)")  # in a message
 
@@ -41,6 +51,9 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     progress: bool = False,
+    labels: str | Sequence[str] | None = None,
+    n_features: int | None = None,
+    **columns: Any,
 ) -> int:
     """Write the rows of a data file to another file, in another format; the number of rows.
 
@@ -48,7 +61,8 @@ def convert(
     .zst). No more than some blocks of rows are in memory at once. What the target has no place for
     is said in one line on standard error; the sources of text go to a file `.labels` beside it. The
     target is whole or, after an error, as it was. A target "qrels" has the labels alone, for tools
-    of TREC.
+    of TREC. `labels`, `n_features` and `columns` say what is in the source, as for `rf.read`; the
+    labels need not be there.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -56,40 +70,47 @@ def convert(
     >>> convert(folder / "a.txt", folder / "a.csv")
     2
     >>> print((folder / "a.csv").read_text().replace('"', ""), end="")
-    label,qid,doc_id,Column_0,Column_1
+    label,qid,doc_id,1,2
     2,7,D1,0.5,0
     0,7,,0,3
     """
-    start, place = Path(source), Path(target)
-    kind = _check_source(start, source_format)
-    if target_format == "qrels" or (target_format is None and ".qrels" in place.suffixes):
-        data = read(start, format=kind)
-        write_qrels(data, place)
-        return data.rows
-    to, _ = writer.find_target(place, target_format)
-    if place.exists() and os.path.samefile(start, place):
-        raise ValueError(f"{place} is the file to read: expected another file to write")
+    place = Path(target)
+    asked = make_asked(columns, needs=("qid",))
+    asked = asked._replace(**with_labels(asked, labels))
+    with local_file(source) as start:
+        kind = check_format(start, source_format, is_new=is_stream(source))
+        if target_format == "qrels" or (target_format is None and ".qrels" in place.suffixes):
+            data = read(start, format=kind, labels=labels, n_features=n_features, **columns)
+            write_qrels(data, place)
+            return data.rows
+        to, _ = writer.find_target(place, target_format)
+        if place.exists() and os.path.samefile(start, place):
+            raise ValueError(f"{place} is the file to read: expected another file to write")
+        return _convert(start, kind, place, to, asked, n_features, progress)
+
+
+def _convert(
+    start: Path,
+    kind: str,
+    place: Path,
+    to: str,
+    asked: Asked,
+    n_features: int | None,
+    progress: bool,
+) -> int:
     bar = Bar(start, place, is_wanted=progress)
     with contextlib.ExitStack() as stack:
         stack.callback(bar.clear)
-        blocks = stack.enter_context(contextlib.closing(_BLOCKS[kind](start, bar)))
+        made = _letor_blocks(start, bar, asked, n_features)
+        if kind != "letor":
+            made = (_parquet_blocks if kind == "parquet" else _csv_blocks)(start, bar, asked)
+        blocks = stack.enter_context(contextlib.closing(made))
         blocks = stack.enter_context(contextlib.closing(_noted(blocks, to, place, bar)))
         if to == "parquet":
             blocks = stack.enter_context(contextlib.closing(_merged(blocks, writer.GROUP_VALUES)))
         rows = writer.write(blocks, place, to)
     bar.finish(rows)
     return rows
-
-
-def _check_source(path: Path, format: str | None) -> str:
-    """The format of the file to read."""
-    if not path.is_file():
-        reason = "it is a folder" if path.is_dir() else "there is no such file"
-        raise ValueError(f"cannot read {path}: {reason}")
-    kind = format or find_format(path)
-    if kind not in _BLOCKS:
-        raise ValueError(f"unknown format {kind!r}: choose 'letor', 'parquet' or 'csv'")
-    return kind
 
 
 class Bar:
@@ -156,8 +177,9 @@ def describe(what: str, share: float, megabytes: float, seconds: float) -> str:
 Blocks = Generator[RankingData, None, None]
 
 
-def _letor_blocks(path: Path, bar: Bar) -> Blocks:
+def _letor_blocks(path: Path, bar: Bar, asked: Asked, n_features: int | None) -> Blocks:
     """Blocks of a text file, with the files beside it."""
+    check_text_roles(path, asked)
     bar.start(f"checking {path.name}")
     shape = find_shape(path, seen=bar.seen)
     weight, sources = read_weights(path, shape.rows), labels_beside(path, shape.rows)
@@ -169,15 +191,19 @@ def _letor_blocks(path: Path, bar: Bar) -> Blocks:
         qid = file.qid
         if ends is not None:
             qid = np.searchsorted(ends, np.arange(first, end), side="right")
+        features, names = text_features(path, file.features, shape.base, asked, n_features)
         with _counted_from(first, f"{path}: "):
             data = RankingData(
-                file.features,
-                file.labels,
+                features,
+                file.labels if shape.has_labels and asked.has_labels is not False else None,
                 qid=qid,
                 weight=None if weight is None else weight[first:end],
                 doc_ids=file.doc_ids,
                 sources={name: values[first:end] for name, values in sources.items()},
+                feature_names=names,
+                categorical=asked.categorical or None,
             )
+        data.is_text = True
         yield data
         first = end
 
@@ -204,84 +230,49 @@ def _counted_from(first: int, place: str = "") -> Iterator[None]:
         raise ValueError(place + text) from error
 
 
-def _parquet_blocks(path: Path, bar: Bar) -> Blocks:
+def _parquet_blocks(path: Path, bar: Bar, asked: Asked) -> Blocks:
     """Blocks of a Parquet file."""
-    with columnar.open_parquet(path, Asked()) as columns:
-        _say_left_out(path, columns, bar)
-        rows = columns.rows or 0
-        known = _find_categories(path, columns, bar)
-        bar.start("converting")
-        yield from _column_blocks(columns, lambda done: bar.seen(done / max(rows, 1)), known=known)
+    with columnar.open_parquet(path, asked) as columns:
+        rows = max(columns.rows or 0, 1)
+        yield from _column_blocks(path, columns, bar, lambda done: bar.seen(done / rows))
 
 
-def _csv_blocks(path: Path, bar: Bar) -> Blocks:
+def _csv_blocks(path: Path, bar: Bar, asked: Asked) -> Blocks:
     """Blocks of a CSV file; whether all query ids are numbers is only known at its end."""
     file = _CountedFile()
-    with columnar.open_csv(path, Asked(), open_stream=file.open) as columns:
-        _say_left_out(path, columns, bar)
+    with columnar.open_csv(path, asked, open_stream=file.open) as columns:
         bar.start(f"checking {path.name}")
         is_whole, qid = True, columns.roles.qid
-        with contextlib.closing(columns.read([qid])) as batches:
-            for batch in batches:
-                is_whole = columnar.are_whole(batch.column(qid).unique().to_pylist())
-                bar.seen(file.share())
-                if not is_whole:
-                    break
-        bar.start("converting")
-        yield from _column_blocks(columns, lambda done: bar.seen(file.share()), is_whole=is_whole)
-
-
-def _say_left_out(path: Path, columns: columnar.Columns, bar: Bar) -> None:
-    taken = set(wanted(columns.roles))
-    names = [repr(name) for name in columns.names if name not in taken]
-    if names:
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        shown = ", ".join(names[:SHOWN]) + more
-        bar.say(f"{path}: columns that hold no numbers are left out: {shown}")
-
-
-def _find_categories(
-    path: Path, columns: columnar.Columns, bar: Bar
-) -> dict[int, list[Any]] | None:
-    """All values of the features that are categories: a writer asks for them at the start."""
-    pa: Any = importlib.import_module("pyarrow")
-    pq: Any = importlib.import_module("pyarrow.parquet")
-    schema = pq.read_schema(path)
-    names = {
-        number: name
-        for number, name in enumerate(columns.roles.features)
-        if pa.types.is_dictionary(schema.field(name).type)
-    }
-    if not names:
-        return None
-    bar.start(f"checking {path.name}")
-    known: dict[int, list[Any]] = {number: [] for number in names}
-    done = 0
-    for batch in columns.read(list(names.values())):
-        for number, name in names.items():
-            columnar.add_categories(batch.column(name), known[number])
-        done += batch.num_rows
-        bar.seen(done / max(columns.rows or 0, 1))
-    return known
+        for batch in columns.read([qid]) if qid is not None else ():
+            is_whole = is_whole and are_whole(batch.column(qid).unique().to_pylist())
+            bar.seen(file.share())
+        yield from _column_blocks(
+            path, columns, bar, lambda done: bar.seen(file.share()), is_whole=is_whole
+        )
 
 
 def _column_blocks(
+    path: Path,
     columns: columnar.Columns,
+    bar: Bar,
     seen: Callable[[int], None],
     *,
-    known: dict[int, list[Any]] | None = None,
     is_whole: bool | None = None,
 ) -> Blocks:
     """Batches of columns as data; `seen` is told the rows so far."""
+    roles = columns.roles
+    # A writer asks for all values of categories at the start.
+    bar.start(f"checking {path.name}")
+    batches = columns.read(list(roles.coded)) if roles.coded else ()
+    roles = survey(batches, roles, place=f"{path}: ")
+    bar.start("converting")
     done = 0
-    with contextlib.closing(columns.read(wanted(columns.roles))) as batches:
+    with contextlib.closing(columns.read(wanted(roles))) as batches:
         for batch in batches:
             if batch.num_rows == 0:
                 continue
             with _counted_from(done):
-                data = columnar.gather(
-                    [batch], columns.roles, batch.num_rows, known=known, is_whole=is_whole
-                )
+                data = gather([batch], roles, batch.num_rows, is_part=True, is_whole=is_whole)
             yield data
             done += batch.num_rows
             seen(done)
@@ -327,9 +318,8 @@ def _lost(data: RankingData, kind: str, target: Path) -> list[str]:
     if kind == "parquet":
         return []
     lost = []
-    usual = [f"Column_{column}" for column in range(len(data.feature_names))]
     has = {
-        "feature names": kind == "letor" and data.feature_names != usual,
+        "feature names": kind == "letor" and kind_of(data.feature_names) == "name",
         "weights": kind == "letor" and data.row_weight is not None,
         "the marks and names of categories": bool(data.categorical),
     }
@@ -386,10 +376,3 @@ def _joined(parts: list[RankingData]) -> RankingData:
 
 def _together(arrays: list[Any]) -> Any:
     return None if arrays[0] is None else np.concatenate(arrays)
-
-
-_BLOCKS: dict[str, Callable[[Path, Bar], Blocks]] = {
-    "letor": _letor_blocks,
-    "parquet": _parquet_blocks,
-    "csv": _csv_blocks,
-}

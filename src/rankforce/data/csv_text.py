@@ -34,6 +34,51 @@ def open_text(path: PathLike) -> Any:
     return pa.input_stream(os.fspath(path), compression=codec)
 
 
+class Counted:
+    """A stream that counts quotes and line ends as it is read."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.quotes = self.lines = 0
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        data: bytes = self._stream.read(size)
+        self.quotes += data.count(b'"')
+        self.lines += data.count(b"\n")
+        return data
+
+    def close(self) -> None:
+        """The stream belongs to who opened it."""
+        self.closed = True
+
+    def may_hide(self, rows: int) -> bool:
+        """Whether lines may lie inside a quoted cell: the header and `rows` rows are fewer."""
+        return self.quotes > 0 and (self.quotes % 2 == 1 or self.lines > rows + 1)
+
+
+def find_open_quote(path: PathLike, separator: str) -> str | None:
+    """A sentence on a quote that is not closed, or not where its cell ends; None if all are right.
+
+    Arrow takes what follows, lines and all, for one cell. A slow walk through the file.
+    """
+    try:
+        with open_text(path) as stream, _lines(stream) as lines:
+            reader = csv.reader(lines, delimiter=separator, strict=True)
+            begin = 1
+            try:
+                for _ in reader:
+                    begin = reader.line_num + 1
+            except csv.Error as error:
+                what = "an unclosed quote" if "end of data" in str(error) else "a stray quote"
+                where = f"{path}, line {begin}"
+                return f'{where}: {what}: expected each cell in quotes to end with one ("" inside)'
+    except OSError:
+        return None
+    return None
+
+
 def read_header(path: PathLike) -> tuple[str, list[str]]:
     """The separator, the one that the first line has most of, and the names of the columns."""
     try:

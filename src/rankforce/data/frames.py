@@ -6,17 +6,21 @@ A library is imported only for an object of its own.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.data.codes import Column, coded, looked_up, make_codes
+from rankforce.data.precision import EXACT, Precision
+from rankforce.data.schema import Schema, match, usual_names
+
 ROWS = 2048  # filled at a time: a block of a wide matrix stays in the cache
 REAL = "biuf"
 EXPECTED = "expected a number that float32 can hold (at most 3.4e38), or NaN for a missing one"
 
-Categories = Mapping[int, list[Any]]
+Wanted = Sequence[int | str]  # columns, by number or name
 
 
 class _NotNumbersError(Exception):
@@ -30,21 +34,16 @@ class Matrix(NamedTuple):
     names: list[str] | None
     categorical: list[int]
     categories: dict[int, list[Any]]  # values behind the codes 0, 1, ... of a column
+    renumbered: Sequence[int] = ()  # columns whose values were numbers, not codes
 
 
-class Column(NamedTuple):
-    """One column of a frame; `categories` if its values are codes."""
-
-    values: NDArray[Any]
-    categories: list[Any] | None = None
-
-
-def to_matrix(X: Any, *, categories: Categories | None = None) -> Matrix:
+def to_matrix(X: Any, *, like: Schema | None = None, categorical: Wanted | None = None) -> Matrix:
     """Features as float32; copied only if they are not that already.
 
     Columns of categories (pandas category, polars Categorical and Enum, Arrow dictionaries)
-    become codes. `categories` of an earlier matrix give the same codes to the same values, and
-    NaN to others; an array or a sparse matrix, which has no such columns, holds codes already.
+    become codes, and so do columns of text that `categorical` names. `like` is what a model was
+    trained on: columns go by name where both have names, values of categories get the codes that
+    they had, and NaN if they had none; an array or a sparse matrix holds codes already.
 
     >>> to_matrix([[1, None], [2, 0.5]]).values
     array([[1. , nan],
@@ -54,15 +53,15 @@ def to_matrix(X: Any, *, categories: Categories | None = None) -> Matrix:
     >>> matrix.values.ravel(), matrix.categories
     (array([ 1.,  0., nan], dtype=float32), {0: ['blue', 'red']})
     """
-    known = dict(categories or {})
     library = _library(X)
-    if library == "scipy":
-        return _with_codes(_sparse(X), known)
     if library in ("pandas", "polars", "pyarrow") and hasattr(X, "columns"):
-        return _from_frame(X, library, known)
+        return _from_frame(X, library, like, categorical)
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__"):
-        return _from_frame(importlib.import_module("pyarrow").table(X), "pyarrow", known)
-    return _with_codes(_dense(X), known)
+        table = importlib.import_module("pyarrow").table(X)
+        return _from_frame(table, "pyarrow", like, categorical)
+    if library == "scipy":
+        return _from_sparse(X, like, categorical)
+    return _from_array(X, like, categorical)
 
 
 def to_vector(values: Any, name: str) -> NDArray[np.float64]:
@@ -85,7 +84,7 @@ def to_vector(values: Any, name: str) -> NDArray[np.float64]:
 
 def _vector(values: Any, name: str, library: str) -> NDArray[Any]:
     try:
-        column = _READERS[library](values, None)
+        column = _READERS[library](values, None, name)
     except _NotNumbersError as error:
         raise ValueError(f"{name} holds {error} values: expected numbers") from None
     if column.categories is not None:
@@ -127,20 +126,94 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, np.number, np.bool_))
 
 
-def _dense(X: Any) -> Any:
+def _from_array(X: Any, like: Schema | None, categorical: Wanted | None) -> Matrix:
     array = _array(X, "X")
     if array.ndim != 2:
         raise ValueError(f"X has shape {array.shape}: expected rows and columns")
+    if like is not None:
+        check_like(array.shape[1], like)
+        codes = {
+            c: looked_up(array[:, c], like.categories[c], f"column {c}") for c in like.renumbered
+        }
+        values = _dense(array, codes, None)
+        return Matrix(values, None, [*like.categories], {**like.categories}, [*like.renumbered])
+    columns = [c for c in categorical or () if isinstance(c, (int, np.integer))]
+    inside = [int(c) for c in columns if 0 <= c < array.shape[1]]
+    made = {c: make_codes(array[:, c], f"column {c}") for c in inside}
+    codes = {c: column for c, column in made.items() if column.categories is not None}
+    known = {c: column.categories or [] for c, column in codes.items()}
+    watch = Precision()
+    values = _dense(array, codes, watch)
+    watch.say(None)
+    renumbered = [c for c, column in codes.items() if column.is_renumbered]
+    return Matrix(values, None, sorted(known), known, renumbered)
+
+
+def _dense(
+    array: NDArray[Any],
+    codes: Mapping[int, Column],
+    watch: Precision | None,
+    names: Sequence[str] | None = None,
+) -> Any:
+    """Rows as float32; columns that have codes get those."""
     if array.dtype.kind not in REAL:
-        columns = [_numbers(array[:, c], f"column {c}") for c in range(array.shape[1])]
+        columns = [
+            codes[c].values if c in codes else _numbers(array[:, c], f"column {c}")
+            for c in range(array.shape[1])
+        ]
         array = np.stack(columns, axis=1) if columns else array.astype(np.float32)
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(array, dtype=np.float32)
+    elif codes:
+        # Codes are small: wherever a number is large its column has none.
+        array = array.astype(np.float64)
+        for column, own in codes.items():
+            array[:, column] = own.values
+    is_narrow = array.dtype == np.float32 and array.flags.c_contiguous
+    values = array if is_narrow else np.empty(array.shape, np.float32)
     for start in range(0, len(values), ROWS):
+        rows = array[start : start + ROWS]
+        if not is_narrow:
+            if watch is not None:
+                watch.see_rows(rows)
+            with np.errstate(over="ignore"):
+                values[start : start + ROWS] = rows
         if np.isinf(values[start : start + ROWS]).any():
-            row, column = (int(i[0]) for i in np.nonzero(np.isinf(values)))
-            raise ValueError(f"row {row}, column {column} is {array[row, column]}: {EXPECTED}")
+            row, column = (int(i[0]) for i in np.nonzero(np.isinf(values[: start + ROWS])))
+            name = column if names is None else repr(names[column])
+            raise ValueError(f"row {row}, column {name} is {array[row, column]}: {EXPECTED}")
     return values
+
+
+def check_like(columns: int, like: Schema) -> None:
+    """Refuse columns without names that a model has no features for."""
+    match(usual_names(columns), like.names)
+    for column in like.categories:
+        if not 0 <= column < columns:
+            raise ValueError(f"categories of column {column}, but there are {columns} columns")
+
+
+def _from_sparse(X: Any, like: Schema | None, categorical: Wanted | None) -> Matrix:
+    values = _sparse(X)
+    watch = Precision()
+    if X.dtype.kind in "iuf" and X.dtype != np.float32 and like is None:
+        given = X.tocoo()
+        is_large = (given.data >= EXACT) | (given.data <= -EXACT)
+        for column in np.unique(given.col[is_large]):
+            watch.see(int(column), given.data[is_large & (given.col == column)])
+        lost = [c for c in watch.losses() if c in (categorical or ())]
+        if lost:
+            raise ValueError(
+                f"column {lost[0]} of a sparse matrix has codes of categories beyond {EXACT:,}: "
+                "number them from 0 up"
+            )
+        watch.say(None)
+    if like is None:
+        return Matrix(values, None, [], {})
+    check_like(values.shape[1], like)
+    if like.renumbered:
+        raise ValueError(
+            f"column {like.renumbered[0]} was renumbered in training: give a dense array or a frame"
+        )
+    return Matrix(values, None, [*like.categories], {**like.categories})
 
 
 def _sparse(X: Any) -> Any:
@@ -163,91 +236,130 @@ def _sparse(X: Any) -> Any:
     return values
 
 
-def _with_codes(values: Any, known: dict[int, list[Any]]) -> Matrix:
-    _check_known(known, values.shape[1])
-    return Matrix(values, None, sorted(known), known)
-
-
-def _check_known(known: Categories, columns: int) -> None:
-    for column in known:
-        if not 0 <= column < columns:
-            raise ValueError(f"categories of column {column}, but there are {columns} columns")
-
-
-def _from_frame(X: Any, library: str, known: Categories) -> Matrix:
-    names = [str(name) for name in _names(X, library)]
-    _check_known(known, len(names))
-    whole = _whole(X) if library == "pandas" and not known else None
+def _from_frame(X: Any, library: str, like: Schema | None, categorical: Wanted | None) -> Matrix:
+    """A frame; `like` says which of its columns, in which order."""
+    names = frame_names(X, library)
+    columns = list(range(len(names)))
+    if like is not None:
+        found = match(names, like.names)
+        columns = columns if found is None else found.tolist()
+    asked = {c if isinstance(c, str) else names[c] for c in categorical or ()}
+    known = {} if like is None else like.categories
+    own = [names[c] for c in columns]
+    whole = None if known or asked else _whole(X, library, columns)
     if whole is not None:
-        return Matrix(whole, names, [], {})
-    columns = [
-        read_column(given, f"column {names[number]!r}", library, known.get(number))
-        for number, given in enumerate(_columns(X, library))
-    ]
+        watch = None if like is not None else Precision()
+        values = _dense(whole, {}, watch, own)
+        if watch is not None:
+            watch.say(own)
+        return Matrix(values, _given(own), [], {})
+    every = list(_columns(X, library))
+    read = []
+    for place, c in enumerate(columns):
+        name = f"column {names[c]!r}"
+        column = read_column(every[c], name, library, known.get(place), names[c] in asked)
+        if like is not None and column.categories is not None and place not in known:
+            raise ValueError(f"{name} holds categories, the model was trained on numbers there")
+        read.append(column)
     rows = X.num_rows if library == "pyarrow" else len(X)
     values = np.empty((rows, len(columns)), np.float32)
-    fill(values, [column.values for column in columns], names)
-    found = {c: column.categories for c, column in enumerate(columns) if column.categories}
-    codes = [c for c, column in enumerate(columns) if column.categories is not None]
-    return Matrix(values, names, codes, {c: found.get(c, []) for c in codes})
+    fill(values, read, own, watch=Precision() if like is None else None)
+    codes = {c: column.categories for c, column in enumerate(read) if column.categories is not None}
+    renumbered = [c for c, column in enumerate(read) if column.is_renumbered]
+    return Matrix(values, _given(own), [*codes], codes, renumbered)
 
 
-def read_column(given: Any, name: str, library: str, known: list[Any] | None = None) -> Column:
-    """A column of a frame as numbers; `known` categories give their codes."""
+def frame_names(X: Any, library: str) -> list[str]:
+    """Names of the columns of a frame; those that pandas counts are none."""
+    names = list(X.schema.names if library == "pyarrow" else X.columns)
+    if names == list(range(len(names))):
+        return usual_names(len(names))
+    return [str(name) for name in names]
+
+
+def _given(names: list[str]) -> list[str] | None:
+    """Names that somebody gave."""
+    return None if names == usual_names(len(names)) else names
+
+
+def read_column(
+    given: Any, name: str, library: str, known: list[Any] | None = None, is_category: bool = False
+) -> Column:
+    """A column of a frame as numbers; `known` categories give their codes.
+
+    `is_category` says that the user calls the column categorical, whatever it holds.
+    """
     try:
-        return _READERS[library](given, known)
+        column = _READERS[library](given, known, name)
     except _NotNumbersError as error:
-        raise ValueError(
-            f"{name} holds {error} values: expected numbers, or make the column categorical"
-        ) from None
-
-
-def _names(X: Any, library: str) -> list[Any]:
-    if library == "pyarrow":
-        return list(X.schema.names)
-    return list(X.columns)
+        if not is_category:
+            raise ValueError(
+                f"{name} holds {error} values: expected numbers, or make it categorical "
+                "(categorical=[...])"
+            ) from None
+        return make_codes(
+            np.array([*given.to_pylist()] if library == "pyarrow" else given.to_list(), object),
+            name,
+        )
+    return make_codes(column.values, name) if is_category and column.categories is None else column
 
 
 def _columns(X: Any, library: str) -> Iterator[Any]:
     if library == "pandas":
-        return (X.iloc[:, number] for number in range(X.shape[1]))
+        return (series for _, series in X.items())
     return iter(X.columns if library == "pyarrow" else X.get_columns())
 
 
-def _whole(X: Any) -> NDArray[np.float32] | None:
-    """A pandas frame over one float32 C-order array, as that array."""
-    if not all(dtype == np.float32 for dtype in X.dtypes):
+def _whole(X: Any, library: str, columns: list[int]) -> NDArray[Any] | None:
+    """The array of a pandas frame of one kind of numbers: to go by columns would take longer."""
+    if library != "pandas" or not len(X.dtypes):
+        return None
+    kinds = {*X.dtypes}
+    kind = next(iter(kinds))
+    if len(kinds) > 1 or not isinstance(kind, np.dtype) or kind.kind not in REAL:
         return None
     values = np.asarray(X.to_numpy())
-    return _dense(values) if values.flags.c_contiguous and values.dtype == np.float32 else None
+    return values if columns == list(range(values.shape[1])) else values[:, columns]
 
 
 def fill(
-    values: NDArray[np.float32], columns: list[NDArray[Any]], names: list[str], *, first: int = 0
+    values: NDArray[np.float32],
+    columns: list[Column],
+    names: list[str],
+    *,
+    first: int = 0,
+    watch: Precision | None = None,
 ) -> None:
     """Put columns side by side; a block of rows at a time, so that the block stays in the cache.
 
-    `first` is the number of the first row, for messages.
+    `first` is the number of the first row, for messages. `watch` sees what is narrowed, and says
+    so.
     """
     for start in range(0, len(values), ROWS):
         block = values[start : start + ROWS]
         with np.errstate(over="ignore"):
             for number, column in enumerate(columns):
-                block[:, number] = column[start : start + ROWS]
+                block[:, number] = column.values[start : start + ROWS]
         if np.isinf(block).any():
             row, number = (int(i[0]) for i in np.nonzero(np.isinf(block)))
-            value = columns[number][start + row]
+            value = columns[number].values[start + row]
             where = f"row {first + start + row}, column {names[number]!r}"
             raise ValueError(f"{where} is {value}: {EXPECTED}")
+    if watch is not None:
+        for number, column in enumerate(columns):
+            if column.categories is None:
+                watch.see(number, column.values)
+        watch.say(names)
 
 
-def _from_pandas(series: Any, known: list[Any] | None) -> Column:
+def _from_pandas(series: Any, known: list[Any] | None, name: str) -> Column:
     kind = series.dtype.kind
     if hasattr(series, "cat"):
         values = series.cat.categories.tolist()
-        return _coded(series.cat.codes.to_numpy(), values, known)
+        return coded(series.cat.codes.to_numpy(), values, known, name)
     if known is not None:
-        return _looked_up(series.tolist(), known)  # NaN and NA are no category
+        plain = isinstance(series.dtype, np.dtype) and kind in "iuf"
+        return looked_up(series.to_numpy() if plain else series.tolist(), known, name)
     if kind not in REAL:
         raise _NotNumbersError(series.dtype)
     if isinstance(series.dtype, np.dtype):
@@ -255,7 +367,7 @@ def _from_pandas(series: Any, known: list[Any] | None) -> Column:
     return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _from_polars(series: Any, known: list[Any] | None) -> Column:
+def _from_polars(series: Any, known: list[Any] | None, name: str) -> Column:
     pl: Any = importlib.import_module("polars")
     if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         text = series.cast(pl.String)
@@ -266,9 +378,9 @@ def _from_polars(series: Any, known: list[Any] | None) -> Column:
             else text.drop_nulls().unique(maintain_order=True).to_list()
         )
         codes = text.cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1)
-        return _coded(codes.to_numpy(), values, known)
+        return coded(codes.to_numpy(), values, known, name)
     if known is not None:
-        return _looked_up(series.to_list(), known)
+        return looked_up(series.to_list(), known, name)
     if series.dtype == pl.Boolean or series.dtype.is_decimal():
         series = series.cast(pl.Float64)
     if not series.dtype.is_numeric():
@@ -278,7 +390,7 @@ def _from_polars(series: Any, known: list[Any] | None) -> Column:
     return Column(series.to_numpy())
 
 
-def _from_arrow(array: Any, known: list[Any] | None) -> Column:
+def _from_arrow(array: Any, known: list[Any] | None, name: str) -> Column:
     pa: Any = importlib.import_module("pyarrow")
     types = pa.types
     if isinstance(array, pa.ChunkedArray):
@@ -287,9 +399,10 @@ def _from_arrow(array: Any, known: list[Any] | None) -> Column:
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if types.is_dictionary(array.type):
         codes = array.indices.fill_null(-1) if array.indices.null_count else array.indices
-        return _coded(codes.to_numpy(zero_copy_only=False), array.dictionary.to_pylist(), known)
+        values = array.dictionary.to_pylist()
+        return coded(codes.to_numpy(zero_copy_only=False), values, known, name)
     if known is not None:
-        return _looked_up(array.to_pylist(), known)
+        return looked_up(array.to_pylist(), known, name)
     if types.is_boolean(array.type) or types.is_decimal(array.type) or types.is_null(array.type):
         array = array.cast(pa.uint8() if types.is_boolean(array.type) else pa.float64())
     if not (types.is_integer(array.type) or types.is_floating(array.type)):
@@ -298,16 +411,3 @@ def _from_arrow(array: Any, known: list[Any] | None) -> Column:
 
 
 _READERS = {"pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}
-
-
-def _coded(codes: NDArray[Any], values: list[Any], known: list[Any] | None) -> Column:
-    """Codes of `values`, where -1 is missing, as codes of the known ones."""
-    wanted = values if known is None else known
-    number = {value: float(code) for code, value in enumerate(wanted)}
-    table = np.array([*(number.get(value, np.nan) for value in values), np.nan])
-    return Column(table[np.asarray(codes, dtype=np.int64)], wanted)
-
-
-def _looked_up(values: list[Any], known: list[Any]) -> Column:
-    number = {value: float(code) for code, value in enumerate(known)}
-    return Column(np.array([number.get(value, np.nan) for value in values], np.float64), known)

@@ -2,15 +2,67 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import shutil
 import stat
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 # The first bytes of a compressed file, and what pyarrow calls the format.
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+_spent = False  # whether standard input has been read
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a name is that of standard input ("-"), or of a pipe: what can be read only once."""
+    if os.fspath(path) == "-":
+        return True
+    with contextlib.suppress(OSError, ValueError):
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    return False
+
+
+@contextlib.contextmanager
+def local_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """The file itself; what comes through standard input or a pipe is a file for the while.
+
+    Readers go through a file more than once. An error names the stream and not that file.
+    """
+    if not is_stream(path):
+        yield Path(path)
+        return
+    shown = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    with tempfile.TemporaryDirectory(prefix="rankforce-") as folder:
+        place = Path(folder) / "input"
+        _spool(path, place)
+        try:
+            yield place
+        except ValueError as error:
+            text = str(error).replace(str(place), shown).replace(place.name + ".", shown + ".")
+            raise ValueError(text) from error
+
+
+def _spool(path: str | os.PathLike[str], place: Path) -> None:
+    global _spent
+    with open(place, "wb") as target:
+        if os.fspath(path) != "-":
+            with open(path, "rb") as stream:
+                shutil.copyfileobj(stream, target)
+            return
+        if _spent:
+            raise ValueError("standard input was read already: only one file can be '-'")
+        if sys.stdin is None or sys.stdin.isatty():
+            raise ValueError("'-' is standard input, and nothing comes through it: use a pipe")
+        _spent = True
+        shutil.copyfileobj(sys.stdin.buffer, target)
 
 
 class Source:
@@ -76,6 +128,13 @@ def _size(path: Path) -> int:
         what = "a folder" if path.is_dir() else "no regular file"
         raise ValueError(f"{path}: is {what}: expected a text file, plain, .gz or .zst")
     return status.st_size
+
+
+def first_bytes(path: Path, count: int = 1 << 12) -> bytes:
+    """The first bytes of what a file holds, decompressed."""
+    with Source(path) as source:
+        head = bytearray(count)
+        return bytes(head[: source.fill(memoryview(head))])
 
 
 def _decompressed(path: Path, codec: str) -> tuple[Any, Any]:

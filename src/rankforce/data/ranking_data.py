@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
+from rankforce.data.schema import Schema, listed, match, take_columns, twice, usual_names
 from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
@@ -20,11 +21,13 @@ class RankingData:
     """Documents of many queries: features, labels, and which query each row belongs to.
 
     `X` is a NumPy array, a SciPy sparse matrix, a pandas or polars frame or an Arrow table; it
-    becomes float32. `qid` is one id per row in any order, `group` the sizes of queries that stand
-    one behind the other. `weight` is one number per row, `query_weight` one per query in order of
-    first appearance. `sources` are further label columns by name, NaN where unknown, and
-    `label_name` is that of the first. `preferences` are pairs of rows, as a tuple (hi, lo) or
-    (hi, lo, weight), or as a table of pairs with these columns: `hi` should rank above `lo`.
+    becomes float32; what float32 does not tell apart is said. `categorical` are columns of
+    categories, beside those whose type says so; text becomes codes there. `qid` is one id per row
+    in any order, `group` the sizes of queries that stand one behind the other. `weight` is one
+    number per row, `query_weight` one per query in order of first appearance. `sources` are further
+    label columns by name, NaN where unknown, and `label_name` is that of the first. `preferences`
+    are pairs of rows, as a tuple (hi, lo) or (hi, lo, weight), or as a table of pairs with these
+    columns: `hi` should rank above `lo`. `from_frame` makes all of it from one frame.
 
     >>> import rankforce as rf
     >>> data = rf.RankingData([[0.1], [0.4], [0.3]], [0, 2, 1], qid=["a", "b", "a"])
@@ -52,15 +55,21 @@ class RankingData:
         categories: Mapping[int, list[Any]] | None = None,
         label_name: str = "label",
         preferences: Any = None,
+        like: Schema | None = None,
     ) -> None:
         from rankforce.data.frames import to_matrix
 
-        matrix = to_matrix(X, categories=dict(categories) if categories else None)
+        if like is None and categories:
+            like = Schema((), categories)  # of columns as they stand
+        matrix = to_matrix(X, like=like, categorical=_numbered(categorical, feature_names))
         self.features = matrix.values
         rows, columns = self.features.shape
-        self.feature_names = _check_names(feature_names or matrix.names, columns)
+        own = matrix.names if like is None else like.names or matrix.names
+        self.feature_names = _check_names(feature_names or own, columns)
         self.categorical = _check_columns(categorical, matrix.categorical, self.feature_names)
         self.categories = dict(matrix.categories)
+        self.renumbered = list(matrix.renumbered)
+        self.is_text = False  # what is not written is 0, features behind the last one too
         self.index = _index(rows, qid, group)
         self._qid = None if qid is None else np.asarray(qid)
         self.labels = _check_vector("labels", np.zeros(rows) if y is None else y, rows)
@@ -155,21 +164,63 @@ class RankingData:
         average = np.asarray(total / np.maximum(self.sizes, 1))
         return average if self.query_weight is None else average * self.query_weight
 
-    def with_categories(self, wanted: Mapping[int, list[Any]]) -> RankingData:
-        """The same data with categorical values numbered as `wanted` does; itself if they are."""
-        columns = [c for c in wanted if c in self.categories and self.categories[c] != wanted[c]]
-        if not columns:
+    @property
+    def schema(self) -> Schema:
+        """The features: names, and values of categories."""
+        roles = {key: value for key, value in self.origin.items() if key != "file"}
+        return Schema(self.feature_names, self.categories, self.renumbered, roles)
+
+    def like(self, wanted: Schema) -> RankingData:
+        """The same data with the features of another set, or of a model; itself if it has them.
+
+        Columns go by name where both have names. Features that are not wanted are left out with a
+        note; one that is missing is an error. Values of categories get the codes that they have
+        there, and NaN if they have none.
+
+        >>> import rankforce as rf
+        >>> data = rf.RankingData([[0.1, 7]], [0], qid=["a"], feature_names=["age", "size"])
+        >>> other = rf.RankingData([[8, 0.2]], [1], qid=["b"], feature_names=["size", "age"])
+        >>> other.like(data.schema).features.tolist()
+        [[0.20000000298023224, 8.0]]
+        """
+        columns = match(self.feature_names, wanted.names, widens=self.is_text)
+        tables = self._recoded(wanted, columns)
+        if columns is None and not tables:
             return self
-        features = self.features.copy()
-        for column in columns:
-            numbers = {value: float(number) for number, value in enumerate(wanted[column])}
-            table = np.array([numbers.get(v, np.nan) for v in self.categories[column]] + [np.nan])
+        features = self.features.copy() if columns is None else take_columns(self.features, columns)
+        for column, table in tables.items():
             codes = features[:, column]
             known = np.where(np.isnan(codes), len(table) - 1, codes).astype(np.int64)
             features[:, column] = table[known]
         changed = copy.copy(self)
-        changed.features, changed.categories = features, dict(wanted)
+        changed.features, changed.feature_names = features, list(wanted.names)
+        if columns is not None:
+            at = {int(column): place for place, column in enumerate(columns)}
+            changed.categorical = sorted(at[c] for c in self.categorical if c in at)
+        changed.categories, changed.renumbered = dict(wanted.categories), list(wanted.renumbered)
         return changed
+
+    def _recoded(
+        self, wanted: Schema, columns: NDArray[np.int64] | None
+    ) -> dict[int, NDArray[np.float64]]:
+        """For columns whose codes must change, the new one of each old one, and of none."""
+        tables = {}
+        for place in range(len(wanted.names)):
+            column = place if columns is None else int(columns[place])
+            own, known = self.categories.get(column), wanted.categories.get(place)
+            name = f"feature {wanted.names[place]!r}"
+            if own is not None and known is None:
+                raise ValueError(f"{name} holds categories, the model was trained on numbers there")
+            if own is None and place in wanted.renumbered:
+                raise ValueError(
+                    f"{name} has codes of categories that float32 does not hold: make the data "
+                    f"with categorical=[{wanted.names[place]!r}]"
+                )
+            if own is None or known is None or own == known:
+                continue
+            numbers = {value: float(number) for number, value in enumerate(known)}
+            tables[place] = np.array([numbers.get(value, np.nan) for value in own] + [np.nan])
+        return tables
 
     def with_preferences(self, preferences: Any) -> RankingData:
         """The same data with these pairs, in any form that `RankingData` takes, and no others.
@@ -193,7 +244,7 @@ class RankingData:
         chosen = _check_queries(queries, len(self.sizes))
         rows = self.index.rows_of(chosen)
         pairs = self.preferences
-        return RankingData(
+        taken = RankingData(
             self.features[rows],
             self.labels[rows] if self.has_labels else None,
             qid=None if self._qid is None else self._qid[rows],
@@ -208,6 +259,8 @@ class RankingData:
             label_name=self.label_name,
             preferences=None if pairs is None else take_preferences(pairs, self.index, chosen),
         )
+        taken.renumbered, taken.is_text = list(self.renumbered), self.is_text
+        return taken
 
     def __repr__(self) -> str:
         shape = f"{self.rows} rows, {len(self.sizes)} queries, {self.features.shape[1]} features"
@@ -281,13 +334,23 @@ def _check_length(name: str, values: Any, rows: int) -> Any:
 
 def _check_names(names: Sequence[str] | None, columns: int) -> list[str]:
     if names is None:
-        return [f"Column_{column}" for column in range(columns)]
+        return usual_names(columns)
     if len(names) != columns:
         raise ValueError(f"{len(names)} feature names for {columns} features")
-    twice = {name for name in names if list(names).count(name) > 1} if len(names) < 5000 else set()
-    if twice or len(set(names)) != len(names):
-        raise ValueError(f"feature names must differ, but {sorted(twice)[:3]} occur twice")
-    return [str(name) for name in names]
+    texts = [str(name) for name in names]
+    if (again := twice(texts)) is not None:
+        raise ValueError(f"feature names must differ, but {again!r} occurs twice")
+    return texts
+
+
+def _numbered(
+    given: Sequence[int | str] | None, names: Sequence[str] | None
+) -> Sequence[int | str] | None:
+    """Columns by number where the names of an array are known."""
+    if given is None or names is None:
+        return given
+    places = {str(name): column for column, name in enumerate(names)}
+    return [places.get(c, c) if isinstance(c, str) else c for c in given]
 
 
 def _check_columns(
@@ -302,5 +365,6 @@ def _check_columns(
         elif isinstance(entry, (int, np.integer)) and 0 <= entry < len(names):
             columns.append(int(entry))
         else:
-            raise ValueError(f"categorical column {entry!r} is none of the {len(names)} features")
+            has = f"the {len(names)} features, {listed(names)}"
+            raise ValueError(f"categorical column {entry!r} is none of {has}")
     return sorted({*columns, *found})

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rankforce.data.schema import Schema, kind_of, lacks, listed, twice
+
 PathLike = str | os.PathLike[str]
+
+NUMBERS, CATEGORIES, TEXT = KINDS = ("numbers", "categories", "text")  # that a feature may hold
+UNWANTED = "no feature of the model"
+SHOWN = 12  # names in a message
+_LISTS = {"sources": "source", "features": "feature", "categorical": "categorical"}
+_LISTS |= {"ignore": "ignore"}
 
 # Names that a column of each role may have, the first found; in any case.
 USUAL = {
@@ -26,13 +34,18 @@ class Asked(NamedTuple):
     weight: str | None = None
     sources: Sequence[str] = ()
     features: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    like: Schema | None = None  # of a model: its features are read, and no others
+    has_labels: bool | None = True  # None: where there are some
+    has_queries: bool | None = True
 
 
 class Roles(NamedTuple):
     """Which column is what."""
 
     label: str | None
-    qid: str
+    qid: str | None
     doc_id: str | None
     weight: str | None
     sources: dict[str, str]  # name of the source -> column
@@ -40,6 +53,11 @@ class Roles(NamedTuple):
     categorical: list[int] | None = None
     categories: dict[int, list[Any]] | None = None
     label_name: str = "label"
+    coded: Sequence[str] = ()  # features of categories
+    texts: Sequence[str] = ()  # those of them that hold text: left out if it has many values
+    left_out: Mapping[str, str] = {}  # other columns, and why
+    renumbered: Sequence[int] = ()
+    is_coded: bool = False  # whether columns of categories hold codes: rankforce wrote them
 
 
 class ColumnsError(ValueError):
@@ -48,50 +66,104 @@ class ColumnsError(ValueError):
 
 def check_asked(path: PathLike, asked: Asked) -> None:
     """Refuse a label column that is asked for twice."""
-    if isinstance(asked.sources, str):
-        raise ColumnsError(f"{path}: sources is {asked.sources!r}: expected a list of names")
+    for key in ("sources", "features", "categorical", "ignore"):
+        if isinstance(getattr(asked, key), str):
+            raise ColumnsError(
+                f"{path}: {key} is {getattr(asked, key)!r}: expected a list of names"
+            )
     names = [name for name in (asked.label, *asked.sources) if name is not None]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ColumnsError(f"{path}: label column {twice!r} is asked for twice, expected it once")
+    if (again := twice(names)) is not None:
+        raise ColumnsError(f"{path}: label column {again!r} is asked for twice, expected it once")
 
 
-def find_roles(path: PathLike, names: list[str], kinds: dict[str, bool], asked: Asked) -> Roles:
+def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked: Asked) -> Roles:
     """The roles that names of columns tell, where the caller asks for no others.
 
-    `kinds` says of each column whether it may be a feature.
+    `kinds` says of each column what it holds: one of `KINDS`, or something that is no feature.
     """
-    sources, features = asked.sources, asked.features
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ColumnsError(f"{path}: column {twice[0]!r} occurs twice, expected names that differ")
+    if (again := twice(names)) is not None:
+        raise ColumnsError(f"{path}: column {again!r} occurs twice, expected names that differ")
     given: dict[str, str | None] = {role: getattr(asked, role) for role in USUAL}
-    others = {*given.values(), *sources, *(features or ())}
-    found = {
-        role: usual_column([n for n in names if n not in others], role) if name is None else name
-        for role, name in given.items()
-    }
-    named = [("source", name) for name in sources] + [("feature", name) for name in features or ()]
+    features, left_out = asked.features, dict.fromkeys(asked.ignore, "")
+    others = {*given.values(), *asked.sources, *(features or ()), *asked.ignore}
+    found = {role: name or _found(names, role, others, asked) for role, name in given.items()}
+    named = [(what, name) for what in _LISTS for name in getattr(asked, what) or ()]
     for what, name in [*found.items(), *named]:
-        if name is None and what in ("label", "qid"):
-            usual = ", ".join(USUAL[what])
-            raise ColumnsError(
-                f"{path}: no column for the {what} (one of {usual}, or {what}=NAME): "
-                f"it has {_listed(names)}"
-            )
-        _check_column(path, what, name, names)
+        if name is None and _is_needed(what, asked):
+            raise ColumnsError(_not_found(path, what, names))
+        _check_column(path, _LISTS.get(what, what), name, names)
     # A label that is not asked for is no feature: it would give away the one that is.
-    taken = {*found.values(), *sources, "label"}
+    taken = {*found.values(), *asked.sources, "label"}
     if features is None:
-        features = [name for name in names if name not in taken and kinds.get(name, False)]
-    doc_id, weight, by_name = found["doc_id"], found["weight"], {name: name for name in sources}
-    label, qid = str(found["label"]), str(found["qid"])
-    return Roles(label, qid, doc_id, weight, by_name, list(features), label_name=label)
+        rest = [name for name in names if name not in taken and name not in asked.ignore]
+        features = [n for n in rest if kinds.get(n) in KINDS or n in asked.categorical]
+        left_out |= {name: kinds[name] for name in rest if name not in features}
+    marked = {*asked.categorical}
+    coded = [n for n in features if kinds.get(n) in (CATEGORIES, TEXT) or n in marked]
+    texts = [n for n in coded if kinds.get(n) == TEXT and n not in marked and not asked.features]
+    label = found["label"]
+    return Roles(
+        *(label, found["qid"], found["doc_id"], found["weight"]),
+        {name: name for name in asked.sources},
+        list(features),
+        [number for number, name in enumerate(features) if name in marked],
+        label_name=label or "label",
+        coded=coded,
+        texts=texts,
+        left_out=left_out,
+    )
+
+
+def _found(names: list[str], role: str, others: set[Any], asked: Asked) -> str | None:
+    """The column of a role that is not asked for; none where the caller says that there is none."""
+    if _wish(role, asked) is False:
+        return None
+    before = None if asked.like is None else asked.like.roles.get(role)
+    if before in names:
+        return str(before)
+    return usual_column([name for name in names if name not in others], role)
+
+
+def _wish(role: str, asked: Asked) -> bool | None:
+    wishes = {"label": asked.has_labels, "qid": asked.has_queries}
+    return wishes.get(role)
+
+
+def _is_needed(role: str, asked: Asked) -> bool:
+    return _wish(role, asked) is True
+
+
+def _not_found(path: PathLike, role: str, names: list[str]) -> str:
+    usual = ", ".join(USUAL[role])
+    return (
+        f"{path}: no column for the {role} (one of {usual}, or {role}=NAME, or {role}=None if it "
+        f"has none): it has {listed(names, SHOWN)}"
+    )
+
+
+def limit_roles(path: PathLike, roles: Roles, names: list[str], like: Schema) -> Roles:
+    """Roles with the features of a model in place of all; only if it has names for them."""
+    if kind_of(like.names) != "name":
+        return roles
+    missing = [name for name in like.names if name not in names]
+    if missing:
+        raise ColumnsError(lacks(str(path), missing, names))
+    taken = {*plain_columns(roles), *like.names}
+    extra = [name for name in names if name not in taken and roles.left_out.get(name) != ""]
+    return roles._replace(
+        features=list(like.names),
+        categorical=sorted(like.categories),
+        categories=dict(like.categories),
+        coded=[name for number, name in enumerate(like.names) if number in like.categories],
+        texts=(),
+        left_out=dict.fromkeys(extra, UNWANTED),
+        renumbered=like.renumbered,
+    )
 
 
 def _check_column(path: PathLike, what: str, name: str | None, names: Iterable[str]) -> None:
     if name is not None and name not in names:
-        raise ColumnsError(f"{path}: no column {name!r} ({what}): it has {_listed(list(names))}")
+        raise ColumnsError(f"{path}: no column {name!r} ({what}): it has {listed(names, SHOWN)}")
 
 
 def usual_column(names: list[str], role: str) -> str | None:
@@ -104,19 +176,21 @@ def usual_column(names: list[str], role: str) -> str | None:
     return next((by_lower[name] for name in USUAL[role] if name in by_lower), None)
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(repr(name) for name in names[:12]) + more
-
-
 def written_roles(path: PathLike, written: dict[str, Any], names: list[str], asked: Asked) -> Roles:
     """The roles that rankforce wrote down, where the caller asks for no others."""
     categories = {int(column): values for column, values in written["categories"].items()}
     fields = {name: written[name] for name in Roles._fields[:7]}
-    roles = Roles(**fields, categories=categories, label_name=written.get("label_name", "label"))
-    if any(asked[:5]) or asked.features is not None:
+    roles = Roles(
+        **fields,
+        categories=categories,
+        label_name=written.get("label_name", "label"),
+        renumbered=written.get("renumbered", ()),
+        is_coded=True,
+    )
+    if any(asked[:5]) or asked.features is not None or asked.categorical or asked.ignore:
         roles = _changed_roles(path, roles, names, asked)
-    if not written["has_labels"] and roles.label == written["label"]:
+    has_labels = written["has_labels"] or roles.label != written["label"]
+    if not has_labels or asked.has_labels is False:
         roles = roles._replace(label=None, label_name="label")
     return roles
 
@@ -129,8 +203,9 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
         _check_column(path, what, name, called)
     for what in ("qid", "doc_id", "weight"):
         _check_column(path, what, getattr(asked, what), names)
-    for name in asked.features or ():
-        _check_column(path, "feature", name, names)
+    for what in ("features", "categorical", "ignore"):
+        for name in getattr(asked, what) or ():
+            _check_column(path, _LISTS[what], name, names)
     label_name = roles.label_name if asked.label is None else asked.label
     sources = {name: called[name] for name in asked.sources}
     if asked.label is None and not asked.sources:
@@ -142,28 +217,39 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
     )
     features = asked.features
     if features is None:
-        features = [name for name in roles.features if name not in taken]
+        features = [n for n in roles.features if n not in taken and n not in asked.ignore]
+    marks, values, renumbered = _kept_categories(roles, features)
+    marks = sorted({*marks, *(n for n, name in enumerate(features) if name in asked.categorical)})
     return Roles(
         called[label_name],
-        str(qid or roles.qid),
+        qid or roles.qid,
         doc_id,
         weight,
         sources,
         list(features),
-        *_kept_categories(roles, features),
+        marks,
+        values,
         label_name,
+        left_out=dict.fromkeys(asked.ignore, ""),
+        renumbered=renumbered,
+        is_coded=True,
     )
 
 
 def _kept_categories(
     roles: Roles, features: Sequence[str]
-) -> tuple[list[int], dict[int, list[Any]]]:
+) -> tuple[list[int], dict[int, list[Any]], list[int]]:
     """The marks and values of categories for some of the features."""
     before = {name: number for number, name in enumerate(roles.features)}
     numbers = [before.get(name, -1) for name in features]
     known = roles.categories or {}
     categorical = [new for new, old in enumerate(numbers) if old in (roles.categorical or [])]
-    return categorical, {new: known[old] for new, old in enumerate(numbers) if old in known}
+    renumbered = [new for new, old in enumerate(numbers) if old in roles.renumbered]
+    return (
+        categorical,
+        {new: known[old] for new, old in enumerate(numbers) if old in known},
+        renumbered,
+    )
 
 
 def plain_columns(roles: Roles) -> list[str]:
@@ -179,6 +265,7 @@ def wanted(roles: Roles) -> list[str]:
 
 def wants(roles: Roles) -> dict[str, str]:
     """What the cells of each column of a CSV file must be, for `find_fault`."""
-    cells = dict.fromkeys([*roles.features, *roles.sources.values()], "number")
+    numbers = [name for name in roles.features if name not in roles.coded]
+    cells = dict.fromkeys([*numbers, *roles.sources.values()], "number")
     cells.update({name: "label" for name in (roles.label, roles.weight) if name is not None})
-    return {**cells, roles.qid: "id"}
+    return cells if roles.qid is None else {**cells, roles.qid: "id"}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.data.precision import Precision
 from rankforce.kernels.text import TEXT_QID, WHOLE_QID
 
 # Rows are guessed from the bytes read so far; memory that is never touched costs nothing.
@@ -28,6 +29,8 @@ class Table:
         self.base = 1 if base is None else base
         self.is_fixed = base is not None
         self.mode = mode
+        self.needs_labels = self.has_labels = True
+        self.large = Precision()
         self.rows = 0
         self.columns = 0
         self.stride = 0  # from one row to the next, `columns` or more
@@ -78,6 +81,7 @@ class Table:
             self._move(stride, shift)
         self.columns = columns
         self.base -= shift
+        self.large.move(shift)
 
     def _move(self, stride: int, shift: int) -> None:
         """Set the rows further apart, and their columns to the right; the rest is 0."""
@@ -98,6 +102,11 @@ class Table:
             place = self.features[begin * stride : end * stride].reshape(end - begin, stride)
             place[:] = 0.0
             place[:, shift : shift + self.columns] = moved
+
+    def see_large(self, large: NDArray[np.float64]) -> None:
+        """Columns and values that float32 may not hold."""
+        for column in np.unique(large[:, 0]):
+            self.large.see(int(column), large[large[:, 0] == column, 1])
 
     def matrix(self) -> NDArray[np.float32]:
         """The finished matrix, without the spare rows and columns."""

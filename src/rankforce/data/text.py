@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankforce.data.blocks import PIECES_PER_THREAD, Block, Blocks, Piece, read_ahead
 from rankforce.data.complaints import NOT_UTF8, complaint
 from rankforce.data.open import Source
+from rankforce.data.schema import numbers_from
 from rankforce.data.table import Table, too_big
 from rankforce.kernels import text as kernels
 from rankforce.threads import check_threads
@@ -23,7 +24,7 @@ from rankforce.threads import check_threads
 BLOCK_BYTES = 1 << 22
 HARD_NUMBERS = 1 << 10
 # The first row: its label, and whether a qid follows.
-FIRST_ROW = re.compile(rb"(?m)^[ \t\r]*[^ \t\r\n#]+(?:[ \t\r]+(qid:)?)?")
+FIRST_ROW = re.compile(rb"(?m)^[ \t\r]*(?P<first>[^ \t\r\n#]+)(?:[ \t\r]+(?P<query>qid:)?)?")
 
 _NOTHING: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
@@ -35,6 +36,8 @@ class TextFile(NamedTuple):
     labels: NDArray[np.float64]
     qid: NDArray[Any] | None  # int64, or str as objects; None where no line has one
     doc_ids: Any  # pyarrow.StringArray; None where no line has a comment
+    base: int = 1  # number of the first feature
+    has_labels: bool = True
 
 
 class Found(NamedTuple):
@@ -43,6 +46,7 @@ class Found(NamedTuple):
     state: NDArray[np.int64]
     at: int
     status: int
+    large: NDArray[np.float64]  # columns and values that float32 may not hold
 
 
 class _WordsAsQueries(Exception):  # noqa: N818
@@ -55,13 +59,15 @@ def read_text(
     base: int | None = None,
     threads: int = 2,
     block_bytes: int = BLOCK_BYTES,
+    needs_labels: bool = True,
 ) -> TextFile:
     """Read `label qid:ID index:value ... # comment` lines, plain or compressed (gzip, zstd).
 
     Column `index - base` holds the values of a feature. Without `base` the first column is index
     1, or 0 if the file has an index 0. What is not written is 0, `nan` is a missing value. Blank
     lines and lines with only a comment are skipped; the document id is the word behind `docid =`,
-    or the whole comment. The result does not depend on `threads`.
+    or the whole comment. Lines may begin with their query where labels are not needed. The result
+    does not depend on `threads`.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -78,22 +84,28 @@ def read_text(
     if base not in (None, 0, 1):
         raise ValueError(f"base is {base!r}: it must be 0, 1 or None (find out from the file)")
     try:
-        return _read(path, base, threads, block_bytes, kernels.WHOLE_QID)
+        return _read(
+            path, Table(base=base, mode=kernels.WHOLE_QID), threads, block_bytes, needs_labels
+        )
     except _WordsAsQueries:
-        return _read(path, base, threads, block_bytes, kernels.TEXT_QID)
+        return _read(
+            path, Table(base=base, mode=kernels.TEXT_QID), threads, block_bytes, needs_labels
+        )
 
 
 def _read(
-    path: str | os.PathLike[str], base: int | None, threads: int, block_bytes: int, mode: int
+    path: str | os.PathLike[str], table: Table, threads: int, block_bytes: int, needs_labels: bool
 ) -> TextFile:
     """Read the file from its start, with query ids as numbers or as text."""
-    table = Table(base=base, mode=mode)
+    table.needs_labels = needs_labels
     with Source(path) as source, mapper(threads) as run:
         pieces = 1 if threads == 1 else threads * PIECES_PER_THREAD
         blocks = Blocks(source, block_bytes=block_bytes, pieces=pieces)
         with contextlib.closing(read_ahead(blocks, is_threaded=threads > 1)) as ahead:
             for block in ahead:
                 _parse_block(source, table, block, run)
+        names = numbers_from(table.base, table.columns)
+        table.large.say(names, place=f"{source.path}: ")
         if table.rows == 0:
             raise ValueError(
                 f"{source.path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'"
@@ -118,7 +130,7 @@ def _parse_block(source: Source, table: Table, block: Block, run: Run) -> None:
     """Parse a block into the table; again if it turns out to be wider than all before."""
     rows = sum(piece.rows for piece in block.pieces)
     if table.rows == 0 and rows:
-        _find_mode(table, block)
+        find_mode(table, block)
     if excess := too_big(table.rows + rows, table.columns):
         raise ValueError(f"{source.path}: {excess}")
     table.reserve(table.rows + rows, block.share)
@@ -140,15 +152,20 @@ def _parse_block(source: Source, table: Table, block: Block, run: Run) -> None:
         raise ValueError(complaint(source.path, block, wrong.at, wrong.status))
     table.rows += rows
     for piece, one in zip(block.pieces, found, strict=True):
+        table.see_large(one.large)
         table.doc_text += doc_text[piece.begin : one.state[kernels.DOC_END]].tobytes()
         if table.mode == kernels.TEXT_QID:
             table.qid_text += qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
 
 
-def _find_mode(table: Table, block: Block) -> None:
-    """Whether the file has query ids: as its first row."""
+def find_mode(table: Table, block: Block) -> None:
+    """Whether the file has labels, and query ids: as its first row."""
     first = FIRST_ROW.search(block.text, block.pieces[0].begin, block.pieces[-1].end)
-    if first and not first.group(1):
+    if first is None:
+        return
+    table.has_labels = table.needs_labels or b":" not in first.group("first")
+    query = first.group("query") if table.has_labels else first.group("first").startswith(b"qid:")
+    if not query:
         table.mode = kernels.NO_QID
 
 
@@ -186,25 +203,28 @@ def parse_piece(
     state = np.zeros(kernels.STATE_SIZE, np.int64)
     state[: kernels.STATUS] = (
         *(piece.begin, piece.end, row),
-        *(table.base, table.is_fixed, table.columns, table.stride, table.mode),
+        *(table.base, table.is_fixed, table.columns, table.stride, table.mode, table.has_labels),
     )
-    size = HARD_NUMBERS
+    size, large = HARD_NUMBERS, np.empty((0, 2))
     while True:
         hard = np.empty((size, 4), np.int64)
         kernels.parse_piece(
             *(block.data, state, table.features, table.labels, table.qids, table.qid_sizes),
-            *(table.doc_sizes, qid_text, doc_text, hard),
+            *(table.doc_sizes, qid_text, doc_text, hard, large),
         )
-        if state[kernels.STATUS] != kernels.MORE_HARD:
+        if state[kernels.STATUS] == kernels.MORE_HARD:
+            size *= 8
+        elif state[kernels.LARGE] > len(large):
+            large = np.empty((int(state[kernels.LARGE]), 2))
+        else:
             break
-        size *= 8
     wrong = [(piece.end, kernels.FINE)]
     if state[kernels.STATUS] != kernels.FINE:
         wrong.append((int(state[kernels.AT]), int(state[kernels.STATUS])))
     wrong += _finish_numbers(table, block, hard[: state[kernels.HARD]])
     if state[kernels.HIGH]:
         wrong += _check_text(block, piece)
-    return Found(state, *min(wrong))
+    return Found(state, *min(wrong), large)
 
 
 def _finish_numbers(
@@ -249,7 +269,8 @@ def finish(table: Table) -> TextFile:
     doc_ids = None
     if table.doc_text:
         doc_ids = _strings(table.column(table.doc_sizes), table.doc_text)
-    return TextFile(table.matrix(), table.column(table.labels), qid, doc_ids)
+    labels = table.column(table.labels)
+    return TextFile(table.matrix(), labels, qid, doc_ids, table.base, table.has_labels)
 
 
 def _strings(sizes: NDArray[np.int32], text: bytearray) -> Any:

@@ -36,6 +36,7 @@ class Shape(NamedTuple):
     base: int = 1  # feature index of the first column
     mode: int = kernels.WHOLE_QID
     has_doc_ids: bool = False
+    has_labels: bool = True
     density: float = 0.0  # rows for a byte, in the block that has most
 
     @property
@@ -118,9 +119,10 @@ def _survey(file: _Open, block: Block, shape: Shape) -> Shape:
     """The shape of the file up to the end of this block."""
     rows = sum(piece.rows for piece in block.pieces)
     if rows and shape.rows == 0:
-        first = text.FIRST_ROW.search(block.text, block.pieces[0].begin, block.pieces[-1].end)
-        if first and not first.group(1):
-            shape = shape._replace(mode=kernels.NO_QID)
+        first = _table(shape, 0)
+        first.needs_labels = False
+        text.find_mode(first, block)
+        shape = shape._replace(mode=first.mode, has_labels=first.has_labels)
     while True:
         table = _table(shape, rows)
         # The stride is 0: every row is written over the one before.
@@ -183,6 +185,7 @@ def _table(shape: Shape, rows: int) -> Table:
     """An empty table of this shape, with room for the rows of a block."""
     table = Table(base=None, mode=shape.mode)
     table.base, table.columns = shape.base, shape.columns
+    table.has_labels = shape.has_labels
     table.reserve(rows, 1.0)
     return table
 

@@ -26,6 +26,7 @@ from rankforce.data.labels import (
     labels_place,
 )
 from rankforce.data.roles import usual_column
+from rankforce.data.schema import kind_of, numbers_from
 from rankforce.files import whole_file
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Rows(NamedTuple):
     doc_ids: NDArray[Any] | None
     weight: NDArray[np.float64] | None
     sources: dict[str, NDArray[np.float64]]
+    numbers: list[str]  # of the features, in text
 
 
 def write(
@@ -179,6 +181,9 @@ def _cut(data: RankingData, rows: slice, first: int) -> Rows:
         None if data.doc_ids is None else data.doc_ids[rows],
         None if weight is None else weight[rows],
         {name: values[rows] for name, values in data.sources.items()},
+        data.feature_names
+        if kind_of(data.feature_names) == "number"
+        else numbers_from(1, len(data.feature_names)),
     )
 
 
@@ -202,9 +207,7 @@ def _lines(rows: Rows) -> Any:
     pa: Any = importlib.import_module("pyarrow")
     pc: Any = importlib.import_module("pyarrow.compute")
     values, columns, ends = _entries(rows)
-    prefixes = pa.array(
-        [f" {column + 1}:" for column in range(rows.features.shape[1])], pa.string()
-    )
+    prefixes = pa.array([f" {number}:" for number in rows.numbers], pa.string())
     tokens = pc.binary_join_element_wise(
         prefixes.take(pa.array(columns)), pa.array(values).cast(pa.string()), ""
     )
@@ -343,6 +346,7 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
         "features": data.feature_names,
         "categorical": data.categorical,
         "categories": {str(column): values for column, values in data.categories.items()},
+        "renumbered": data.renumbered,
         "has_labels": data.has_labels,
     }
 

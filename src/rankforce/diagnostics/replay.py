@@ -62,7 +62,7 @@ def diagnose(
     count = make_settings({"threads": threads}).thread_count
     start = np.zeros(data.rows)
     if fitted.base is not None:
-        start = np.asarray(fitted.base.predict(_features(fitted, data)), np.float64)
+        start = np.asarray(fitted.base.predict(data.like(fitted.schema).features), np.float64)
     rows = recorder.sample.rows
     for number, before, after in _stages(fitted, data, start, recorder.every, count):
         now = Now(norm, max(number - 1 - fitted.base_trees, 0), count)
@@ -74,7 +74,7 @@ def _stages(
     model: Model, data: RankingData, start: Floats, every: int, threads: int
 ) -> Iterator[tuple[int, Floats, Floats]]:
     """Numbers of trees, the scores one tree earlier, and the scores."""
-    features = _features(model, data)
+    features = data.like(model.schema).features
     scores, done = start.copy(), 0
     for number in sorted({*range(1, model.used + 1, every), model.used}):
         for last in (number - 1, number):
@@ -83,15 +83,6 @@ def _stages(
                 add_scores(stack(model.trees[done:last]), features, scores, threads=threads)
                 done = last
         yield number, before, scores
-
-
-def _features(model: Model, data: RankingData) -> Any:
-    if data.features.shape[1] != len(model.feature_names):
-        raise ValueError(
-            f"the data has {data.features.shape[1]} features, the model was trained on "
-            f"{len(model.feature_names)}"
-        )
-    return data.with_categories(model.categories).features
 
 
 def _ranker(model: Any) -> Ranker:

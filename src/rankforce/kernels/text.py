@@ -22,10 +22,10 @@ from rankforce.kernels.memory import byte
 
 # Places of the numbers that go in and out with a piece.
 (
-    BEGIN, END, ROW, BASE, IS_FIXED, COLUMNS, STRIDE, MODE,  # in
-    STATUS, AT, TOP, TOP_AT, SAW_ZERO, HARD, DOC_END, QID_END, HIGH, ADDRESS,  # out
+    BEGIN, END, ROW, BASE, IS_FIXED, COLUMNS, STRIDE, MODE, HAS_LABEL,  # in
+    STATUS, AT, TOP, TOP_AT, SAW_ZERO, HARD, DOC_END, QID_END, HIGH, ADDRESS, LARGE,  # out
     STATE_SIZE,
-) = range(19)  # fmt: skip
+) = range(21)  # fmt: skip
 
 # Where query ids go: nowhere, to int64, to bytes.
 NO_QID, WHOLE_QID, TEXT_QID = range(3)
@@ -49,6 +49,7 @@ NEWLINE, RETURN, TAB, SPACE, HASH, COLON, EQUALS, PLUS, MINUS, ZERO = (
 # Words as the numbers that `word` makes of them.
 QID, DOCID = (np.uint64(int.from_bytes(w, "big")) for w in (b"qid:", b"docid"))
 LARGEST = np.float32(np.finfo(np.float32).max)
+EXACT = np.float32(1 << 24)  # whole numbers up to here are float32 numbers
 ONE, EIGHT, TEN = np.uint64(1), np.uint64(8), np.uint64(10)
 
 
@@ -115,14 +116,15 @@ def count_rows(buffer, begin, end):
 
 @entry
 def parse_piece(
-    buffer, state, features, labels, qids, qid_sizes, doc_sizes, qid_text, doc_text, hard
+    buffer, state, features, labels, qids, qid_sizes, doc_sizes, qid_text, doc_text, hard, large
 ):
     """Parse the lines of a piece into rows from ROW on; stop at the first that is wrong.
 
     A number that is not exact here goes to `hard`: begin, end, row, column. Texts are written from
-    BEGIN on: they are never longer than the piece.
+    BEGIN on: they are never longer than the piece. `large` takes whole numbers that float32 may
+    round, with their columns; LARGE says how many there are, which may be more than it holds.
     """
-    state[STATUS], state[HARD], state[HIGH] = FINE, 0, 0
+    state[STATUS], state[HARD], state[HIGH], state[LARGE] = FINE, 0, 0, 0
     state[TOP], state[TOP_AT], state[SAW_ZERO] = -1, 0, 0
     state[DOC_END] = state[QID_END] = state[BEGIN]
     state[ADDRESS] = buffer.ctypes.data
@@ -133,18 +135,21 @@ def parse_piece(
     while p < end:
         p = skip_blanks(p)
         if is_row(p):
-            p = read_label(p, row, labels, state, hard)
+            if state[HAS_LABEL]:
+                p = read_label(p, row, labels, state, hard)
+            else:
+                labels[row] = 0.0
             if state[STATUS] == FINE:
                 p = read_query(p, row, qids, qid_sizes, qid_text, state)
             if state[STATUS] == FINE:
                 start = p
-                p = read_features(start, row, features, state, hard, seen)
+                p = read_features(start, row, features, state, hard, seen, large)
                 if state[STATUS] == OUT_OF_ORDER:
                     state[STATUS] = FINE
                     if len(seen) <= state[COLUMNS]:
                         # One mark more than columns: a list of one mark asks for none.
                         seen = np.full(state[COLUMNS] + 2, -1, np.int64)
-                    p = read_features(start, row, features, state, hard, seen)
+                    p = read_features(start, row, features, state, hard, seen, large)
             if state[STATUS] != FINE:
                 return
             doc_sizes[row] = 0
@@ -254,7 +259,7 @@ def copy_word(p, text, state):
 
 
 @kernel
-def read_features(p, row, features, state, hard, seen):
+def read_features(p, row, features, state, hard, seen, large):
     """The tokens `index:value` up to the comment or the line end, into the row that is 0 before.
 
     Rising indices cannot repeat. Where they do not rise the caller asks again, with marks.
@@ -294,10 +299,27 @@ def read_features(p, row, features, state, hard, seen):
             fail(state, BAD_VALUE, start)
         elif is_inside:
             features[cells + column] = value
+            if abs(value) >= EXACT:
+                keep_large(start, column, state, large)
             if not is_certain:
                 put_off(state, hard, start, p, row, np.int64(column))
         if state[STATUS] != FINE:
             return p
+
+
+@kernel
+def keep_large(p, column, state, large):
+    """List the number of the token at `p`, if it is a whole one."""
+    while byte(p) != COLON:
+        p += ONE
+    _, _, is_negative, digits, power = read_decimal(p + ONE)
+    value, _ = as_float64(is_negative, digits, power)
+    if value == np.floor(value):
+        place = state[LARGE]
+        if place < len(large):
+            large[place, 0] = np.float64(column)
+            large[place, 1] = value
+        state[LARGE] = place + 1
 
 
 @kernel

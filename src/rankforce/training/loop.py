@@ -158,6 +158,7 @@ class Run:
         model.base = settings.base if base_trees == 0 else None
         model.base_trees = base_trees
         model.categorical, model.categories = data.categorical, data.categories
+        model.renumbered = data.renumbered
         model.data, model.names = marks, data.feature_names
         origins = {part.name: _plain_origin(part.data) for part in self.parts}
         model.files = {name: origin for name, origin in origins.items() if origin}

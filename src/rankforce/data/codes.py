@@ -1,0 +1,105 @@
+"""Columns of categories: values become codes 0, 1, ..., the same for the same values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.data.precision import EXACT
+from rankforce.data.schema import listed
+from rankforce.notes import note
+
+PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what a saved model can hold
+
+
+class Column(NamedTuple):
+    """One column of features; `categories` if its values are codes."""
+
+    values: NDArray[Any]
+    categories: list[Any] | None = None
+    is_renumbered: bool = False  # codes of numbers that float32 does not hold
+
+
+def coded(codes: NDArray[Any], values: list[Any], known: list[Any] | None, name: str) -> Column:
+    """Codes of `values`, where -1 is missing, as codes of the known ones."""
+    wrong = next((value for value in values if not isinstance(value, PLAIN)), None)
+    if wrong is not None:
+        kind = type(wrong).__name__
+        raise ValueError(
+            f"{name} has categories such as {wrong!r} ({kind}): expected text, numbers"
+        )
+    numbers = np.asarray(codes, dtype=np.int64)
+    if known is None:
+        return Column(np.where(numbers < 0, np.nan, numbers), values)
+    number = {value: float(code) for code, value in enumerate(known)}
+    table = np.array([*(number.get(value, np.nan) for value in values), np.nan])
+    return _checked(table[numbers], numbers >= 0, known, name)
+
+
+def looked_up(values: Any, known: list[Any], name: str) -> Column:
+    """Codes of plain values, a list or an array, where they are known; NaN for all others."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iuf" and all(type(value) is int for value in known):
+        ids = np.array(known, np.int64)
+        order = np.argsort(ids)
+        at = np.clip(np.searchsorted(ids[order], array), 0, max(len(ids) - 1, 0))
+        found = order[at] if len(ids) else np.zeros(len(array), np.int64)
+        is_known = ids[found] == array if len(ids) else np.zeros(len(array), bool)
+        codes = np.where(is_known, found, np.nan)
+        return _checked(codes, ~np.isnan(array), known, name)
+    number = {value: float(code) for code, value in enumerate(known)}
+    entries = array.tolist() if isinstance(values, np.ndarray) else values
+    codes = np.array([number.get(value, np.nan) for value in entries], np.float64)
+    return _checked(codes, np.array([not is_missing(v) for v in entries], bool), known, name)
+
+
+def _checked(
+    codes: NDArray[Any], is_there: NDArray[np.bool_], known: list[Any], name: str
+) -> Column:
+    if is_there.any() and np.isnan(codes[is_there]).all():
+        note(
+            f"{name}: none of its values is known from training, where it had {listed(known)}: "
+            "all of them count as missing"
+        )
+    return Column(codes, known)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell has no value: None, NaN, or a library's own sign for that."""
+    # pandas' NA answers a comparison with itself, and is neither true nor false.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def make_codes(values: NDArray[Any], name: str) -> Column:
+    """A plain column that the user calls categorical: text gets codes, numbers are codes.
+
+    Numbers that float32 does not hold are renumbered; negative ones are missing, as in LightGBM.
+
+    >>> make_codes(np.array(["b", "a", None], object), "colour").values
+    array([ 1.,  0., nan])
+    """
+    if values.dtype.kind in "biuf":
+        # A comparison with NaN is False. What is float32 already has nothing more to lose.
+        if values.dtype == np.float32 or not (values > EXACT).any():
+            return Column(values)
+        is_code = values >= 0
+        wrong = values[is_code & ((values >= 2**63) | (np.floor(values) != values))]
+        if wrong.size:
+            raise ValueError(
+                f"{name} has {wrong[0]}: codes of categories are whole numbers below 2^63"
+            )
+        if (values < 0).any():
+            note(f"{name}: negative codes of categories count as missing")
+        known = [int(value) for value in np.unique(values[is_code])]
+        return looked_up(values, known, name)._replace(is_renumbered=True)
+    entries = values.tolist()
+    there = {value for value in entries if not is_missing(value)}
+    try:
+        known = sorted(there)
+    except TypeError:
+        raise ValueError(f"{name} mixes kinds of values: expected one, text or numbers") from None
+    number = {value: code for code, value in enumerate(known)}
+    codes = np.array([number.get(value, -1) for value in entries], np.int64)
+    return coded(codes, known, None, name)
