@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import add_metric_options, made_metrics, output
+from rankforce.cli.files import (
+    DATA,
+    add_columns,
+    add_metric_options,
+    columns_of,
+    made_metrics,
+    output,
+)
 
 EXAMPLES = """examples:
   rankforce compare run_a/ run_b/ --data test.txt --metric p@5 --baseline run_a
@@ -23,7 +30,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="model, scores or run")
-    parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
+    parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of runs, in the form of TREC")
     add_metric_options(parser, default="ndcg@10")
     parser.add_argument("--baseline", metavar="SYSTEM", help="default: the first")
@@ -54,19 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digits", type=int, default=4, help="of metrics (default %(default)s)")
     parser.add_argument("--moved", type=int, metavar="N", help="also the N queries that moved most")
     parser.add_argument("--out", metavar="FILE", help="where the table goes (default: print it)")
+    add_columns(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
     import rankforce as rf
-    from rankforce.comparison.files import find_baseline, name_systems, open_judged, open_system
+    from rankforce.comparison.files import find_baseline, name_systems, open_all
     from rankforce.comparison.show import show_several
 
     metrics = made_metrics(options)
     named = name_systems(options.systems)
     baseline = find_baseline(options.baseline, named)
-    judged = open_judged(data=options.data, qrels=options.qrels)
-    systems = {name: open_system(path, judged) for name, path in named.items()}
+    systems, judged = open_all(
+        named, data=options.data, qrels=options.qrels, columns=columns_of(options)
+    )
     found = [
         rf.compare(
             systems,

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import argparse
 
+from rankforce.cli.files import add_columns, columns_of
+
 EXAMPLES = """examples:
   rankforce convert train.txt train.parquet
   rankforce convert train.csv.gz train.txt.zst
   rankforce convert S1.dat S1.parquet --from letor
+  zcat train.txt.gz | rankforce convert - train.parquet
   rankforce convert test.txt test.qrels
 """
 
@@ -23,22 +26,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     parser.add_argument("source", metavar="FROM", help="the file to read")
     parser.add_argument("target", metavar="TO", help="the file to write")
-    formats = ["letor", "parquet", "csv"]
-    parser.add_argument("--from", dest="source_format", choices=formats, help="format of FROM")
-    formats = [*formats, "qrels"]
+    formats = ["letor", "parquet", "csv", "qrels"]
     parser.add_argument("--to", dest="target_format", choices=formats, help="format of TO")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_columns(parser, format="--from")
 
 
 def run(options: argparse.Namespace) -> None:
     """Convert."""
     from rankforce.data.convert import convert
 
+    columns = columns_of(options)
     rows = convert(
         options.source,
         options.target,
-        source_format=options.source_format,
+        source_format=columns.pop("format", None),
         target_format=options.target_format,
         progress=not options.quiet,
+        **columns,
     )
     print(f"{options.target}: {rows} rows")

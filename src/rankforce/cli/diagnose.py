@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_model_and_data, output
+from rankforce.cli.files import add_model_and_data, columns_of, output
 
 EXAMPLES = """examples:
   rankforce diagnose --model run/ --data vali.txt
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     from rankforce.diagnostics.recorder import MEANINGS
 
     ranker = rf.load(options.model)
-    data = rf.read(options.data)
+    data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
     curves = rf.diagnose(
         ranker,
         data,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_metric_options, made_metrics
+from rankforce.cli.files import DATA, add_columns, add_metric_options, columns_of, made_metrics
 
 EXAMPLES = """examples:
   rankforce evaluate --model run/ --data test.txt
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="FOLDER", help="a saved model, or LightGBM's text")
     parser.add_argument("--scores", metavar="FILE", help="scores, one a line, in place of a model")
     parser.add_argument("--run", dest="ranked", metavar="FILE", help="a run of TREC, with --qrels")
-    parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
+    parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of a run, in the form of TREC")
     add_metric_options(parser, default="ndcg@5,ndcg@10,p@5,p@10,map,mrr")
     parser.add_argument(
@@ -31,12 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--per-query", action="store_true", help="a line for each query")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    add_columns(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     import rankforce as rf
-    from rankforce.comparison.files import open_judged, open_system
+    from rankforce.comparison.files import open_all
 
     given = [path for path in (options.model, options.scores, options.ranked) if path is not None]
     if len(given) != 1:
@@ -46,9 +47,10 @@ def run(options: argparse.Namespace) -> None:
     if (options.ranked is None) != (options.qrels is None):
         raise ValueError("--run goes with --qrels, --model and --scores with --data")
     metrics = made_metrics(options)
-    judged = open_judged(data=options.data, qrels=options.qrels)
-    system = open_system(given[0], judged)
-    found = rf.evaluate(system, judged, metrics, missing=options.missing)
+    systems, judged = open_all(
+        {"system": given[0]}, data=options.data, qrels=options.qrels, columns=columns_of(options)
+    )
+    found = rf.evaluate(systems["system"], judged, metrics, missing=options.missing)
     if options.json:
         print(json.dumps(found.record(per_query=options.per_query), indent=2))
     else:

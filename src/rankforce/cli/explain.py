@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from rankforce.cli.files import DATA, add_columns, columns_of
+
 EXAMPLES = """examples:
   rankforce explain --model run/ --data vali.txt
   rankforce explain --model run/ --data vali.txt --query 1030 --top 30 --pairs 5
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     parser.add_argument("--model", metavar="FOLDER", help="a saved model, or LightGBM's text")
     parser.add_argument("--scores", metavar="FILE", help="scores, one a line, in place of a model")
-    parser.add_argument("--data", metavar="FILE", required=True, help="text, Parquet or CSV")
+    parser.add_argument("--data", metavar="FILE", required=True, help=DATA)
     parser.add_argument("--query", metavar="ID", help="default: the one with the lowest NDCG@k")
     parser.add_argument(
         "--objective", metavar="NAME", action="append", help="default: the model's; may be repeated"
@@ -37,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", type=int, default=20, help="documents (default %(default)s)")
     parser.add_argument("--pairs", type=int, default=10, help="pairs (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    add_columns(parser, query="--query-column")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,8 +52,9 @@ def run(options: argparse.Namespace) -> None:
 
     if (options.model is None) == (options.scores is None):
         raise ValueError("give --model or --scores, one of the two")
-    data = rf.read(options.data)
-    system = rf.load(options.model) if options.model else open_system(options.scores, data)
+    ranker = rf.load(options.model) if options.model else None
+    data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
+    system = open_system(options.scores, data) if ranker is None else ranker
     found = explain_several(
         options.objective or [None],
         system,

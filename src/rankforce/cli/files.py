@@ -11,13 +11,66 @@ from typing import Any, TextIO
 
 from rankforce.files import whole_file
 
+DATA = "LETOR/SVMlight text, Parquet or CSV; - is standard input"
+# Option -> (name for `rf.read`, whether it takes several, help)
+COLUMNS: dict[str, tuple[str, bool, str]] = {
+    "--label": ("label", False, "the label (default: label, grade, relevance, y or target)"),
+    "--query": ("query", False, "the query (default: qid, query_id, query or group_id)"),
+    "--document": ("document", False, "ids of documents (default: doc_id, docid, url, ...)"),
+    "--weight": ("weight", False, "weights of rows (default: weight)"),
+    "--categorical": ("categorical", True, "categories, beside columns of text with few values"),
+    "--ignore": ("ignore", True, "no features"),
+}
+
+
+def add_columns(
+    parser: argparse.ArgumentParser, *, query: str = "--query", format: str = "--data-format"
+) -> None:
+    """Which column is what; `query` and `format` name the options where those are taken."""
+    group = parser.add_argument_group(
+        "columns",
+        "Names of columns of Parquet and CSV files, with commas where there are several;\n"
+        "features of text go by their numbers. A model remembers what it was trained with.",
+    )
+    for option, (name, several, text) in COLUMNS.items():
+        shown = query if name == "query" else option
+        metavar = "NAMES" if several else "NAME"
+        group.add_argument(shown, dest=f"column_{name}", metavar=metavar, help=text)
+    group.add_argument(
+        "--features",
+        dest="column_n_features",
+        type=int,
+        metavar="N",
+        help="how many features text has, if the last do not occur (default: as the model)",
+    )
+    group.add_argument(
+        format,
+        dest="column_format",
+        choices=["letor", "parquet", "csv"],
+        help="of the data (default: as its name says)",
+    )
+
+
+def columns_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What these options say about columns, for `rf.read`."""
+    said = {
+        key.removeprefix("column_"): value
+        for key, value in vars(options).items()
+        if key.startswith("column_") and value is not None
+    }
+    for name, several, _ in COLUMNS.values():
+        if several and name in said:
+            said[name] = [one.strip() for one in said[name].split(",")]
+    return said
+
 
 def add_model_and_data(parser: argparse.ArgumentParser, *, needs_model: bool = True) -> None:
     """--model and --data."""
     parser.add_argument(
         "--model", metavar="FOLDER", required=needs_model, help="a saved model, or LightGBM's text"
     )
-    parser.add_argument("--data", metavar="FILE", required=True, help="text, Parquet or CSV")
+    parser.add_argument("--data", metavar="FILE", required=True, help=DATA)
+    add_columns(parser)
 
 
 def add_metric_options(parser: argparse.ArgumentParser, *, default: str) -> None:

@@ -1,14 +1,18 @@
-"""Score the documents of a file: one number a line, in the order of the file."""
+"""Score the documents of a file: one number a line, in the order of the file.
+
+The file needs neither labels nor queries. Columns with names go by name.
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import add_model_and_data, output
+from rankforce.cli.files import add_model_and_data, columns_of, output
 
 EXAMPLES = """examples:
   rankforce predict --model run/ --data test.txt > scores.txt
   rankforce predict --model run/ --data test.parquet --out scores.txt
+  zcat test.txt.gz | rankforce predict --model run/ --data - > scores.txt
 """
 
 
@@ -23,6 +27,6 @@ def run(options: argparse.Namespace) -> None:
     import rankforce as rf
 
     ranker = rf.load(options.model)
-    scores = ranker.predict(rf.read(options.data))
+    scores = ranker.predict(rf.read(options.data, like=ranker, needs=(), **columns_of(options)))
     with output(options.out) as file:
         file.writelines(f"{score!r}\n" for score in scores.tolist())

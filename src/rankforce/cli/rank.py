@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_model_and_data, output
+from rankforce.cli.files import add_model_and_data, columns_of, output
 
 EXAMPLES = """examples:
   rankforce rank --model run/ --data test.txt --top 10
@@ -31,8 +31,9 @@ def run(options: argparse.Namespace) -> None:
     """Rank and write."""
     import rankforce as rf
 
-    data = rf.read(options.data)
-    ranking = rf.load(options.model).rank(data, top=options.top)
+    ranker = rf.load(options.model)
+    data = rf.read(options.data, like=ranker, **columns_of(options))
+    ranking = ranker.rank(data, top=options.top)
     documents = ranking.row.tolist() if data.doc_ids is None else data.doc_ids[ranking.row].tolist()
     columns = (ranking.query.tolist(), ranking.rank.tolist(), documents, ranking.score.tolist())
     lines = zip(*columns, strict=True)

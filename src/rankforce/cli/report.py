@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from rankforce.cli.files import DATA, add_columns, columns_of
+
 EXAMPLES = """examples:
   rankforce report run/ --out report.html
   rankforce report old/ new/ --data test.txt --metric ndcg@10 --out report.html
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a saved model, or LightGBM's text")
     parser.add_argument("--out", metavar="FILE", required=True, help="the page, as in report.html")
-    parser.add_argument("--data", metavar="FILE", help="text, Parquet or CSV, with labels")
+    parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
     parser.add_argument(
         "--metric", help="what runs are judged by (default: what the first watched)"
     )
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--open", choices=("yes", "no"), default="no", help="in a browser (default %(default)s)"
     )
+    add_columns(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
     place = write_report(
         named,
         options.data,
+        columns=columns_of(options),
         out=options.out,
         metric=options.metric,
         baseline=find_baseline(options.baseline, named),

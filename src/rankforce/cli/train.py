@@ -12,6 +12,8 @@ import logging
 import sys
 from typing import Any
 
+from rankforce.cli.files import DATA, add_columns, columns_of
+
 EXAMPLES = """examples:
   rankforce train --train train.txt --out run/
   rankforce train --train a.txt --valid b.txt --objective lambdagap-x+ -k 10 --out run/
@@ -30,7 +32,8 @@ run.toml:
   n_estimators = 500
   early_stopping_rounds = 50
 
-  labels = ["grade", "click"]      # columns; an objective reads the first unless it has a source
+  columns = { query = "search_id", ignore = ["title"], categorical = ["shop"] }
+  labels = ["grade", "click"]      # an objective reads the first unless it has a source
   [objective]                      # in place of a name: `rankforce objectives` explains
   graded = [{ name = "lambdarank-ndcg", k = 3 }, { name = "lambdarank(cndcg)", source = "click" }]
   weights = [0.8, 0.2]
@@ -57,7 +60,7 @@ OPTIONS: dict[str, tuple[str, Any, str]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
-    parser.add_argument("--train", metavar="FILE", help="LETOR/SVMlight text, Parquet or CSV")
+    parser.add_argument("--train", metavar="FILE", help=DATA)
     parser.add_argument(
         "--valid", metavar="FILE", action="append", help="to watch; may be repeated"
     )
@@ -75,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_columns(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
     )
     config |= {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
     config |= dict(read_setting(text) for text in options.set)
+    config["columns"] = {**config.get("columns", {}), **columns_of(options)}
     if not config.get("out"):
         raise ValueError("nowhere to put the model: give --out FOLDER")
     if options.quiet:

@@ -3,15 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rankforce.data.open import is_stream
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.schema import Schema, merge
+
+if TYPE_CHECKING:
+    from rankforce.ranker import Ranker
 
 LIGHTGBM = b"tree\n"  # the first line of a model in LightGBM's own text
 
 
-def open_judged(*, data: str | None, qrels: str | None) -> Any:
+def open_all(
+    named: Mapping[str, str],
+    *,
+    data: str | None,
+    qrels: str | None,
+    columns: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, Any], Any]:
+    """Systems by name, and what judges them: a data file is read for the models among them."""
+    if qrels is not None:
+        judged = open_judged(data=data, qrels=qrels)
+        return {name: open_system(path, judged) for name, path in named.items()}, judged
+    models = {name: _load(path) for name, path in named.items()}
+    like = merge([one.model_.schema for one in models.values() if one is not None])
+    judged = open_judged(data=data, qrels=None, like=like, columns=columns)
+    systems = {}
+    for name, path in named.items():
+        ranker = models[name]
+        systems[name] = (
+            open_system(path, judged) if ranker is None else _score(path, ranker, judged)
+        )
+    return systems, judged
+
+
+def open_judged(
+    *,
+    data: str | None,
+    qrels: str | None,
+    like: Schema | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> Any:
     """Labels from a data file, or qrels."""
     if qrels is not None and data is None:
         from rankforce.data.trec import read_qrels
@@ -20,7 +55,7 @@ def open_judged(*, data: str | None, qrels: str | None) -> Any:
     if data is not None and qrels is None:
         from rankforce.data.read import read
 
-        return read(data)
+        return read(data, like=like, needs=("label", "qid"), **(columns or {}))
     raise ValueError("give --data (for models and scores) or --qrels (for runs), one of the two")
 
 
@@ -30,20 +65,30 @@ def open_system(path: str, judged: Any) -> Any:
         from rankforce.data.trec import read_run
 
         return read_run(path)
-    if Path(path).is_dir() or _starts(path, LIGHTGBM):
-        from rankforce.ranker import load
-
-        ranker = load(path)
-        try:
-            return ranker.predict(judged)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+    if (ranker := _load(path)) is not None:
+        return _score(path, ranker, judged)
     from rankforce.data.read import read_numbers
 
     scores = read_numbers(path)
     if len(scores) != judged.rows:
         raise ValueError(f"{path}: {len(scores)} scores, but the data has {judged.rows} rows")
     return scores
+
+
+def _load(path: str) -> Ranker | None:
+    """The ranker in a folder, or in LightGBM's own text; None for a file of something else."""
+    if is_stream(path) or not (Path(path).is_dir() or _starts(path, LIGHTGBM)):
+        return None
+    from rankforce.ranker import load
+
+    return load(path)
+
+
+def _score(path: str, ranker: Ranker, judged: RankingData) -> Any:
+    try:
+        return ranker.predict(judged)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def name_systems(given: list[str]) -> dict[str, str]:

@@ -195,8 +195,9 @@ def _weights(given: NDArray[Any], place: Callable[[int], str]) -> Floats:
 def _lines(path: PathLike) -> list[_Line]:
     """The words of each line that has some."""
     from rankforce.data.lines import read_lines
+    from rankforce.data.open import local_file
 
-    with contextlib.closing(read_lines(path)) as texts:
+    with local_file(path) as place, contextlib.closing(read_lines(place)) as texts:
         split = [_Line(number, COMMENT.sub("", text).split()) for number, text in texts]
     lines = [line for line in split if line.words]
     if not lines:

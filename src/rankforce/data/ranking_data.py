@@ -82,6 +82,29 @@ class RankingData:
         self.preferences = self._checked(preferences)
         self.origin: dict[str, Any] = {}  # what `rf.read` read: the file, and how
 
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, labels: Any = None, like: Any = None, **columns: Any
+    ) -> RankingData:
+        """Documents from one frame of pandas, polars or Arrow that has all columns.
+
+        Roles are found by usual names, or given: `label=`, `query=`, `document=`, `weight=`,
+        `sources=`, `features=`, `categorical=`, `ignore=`, `labels=`, `like=`, as for `rf.read`.
+
+        >>> import pandas as pd, rankforce as rf
+        >>> frame = pd.DataFrame({"search_id": [7, 7], "grade": [1, 0], "bm25": [3.5, 2.5]})
+        >>> data = rf.RankingData.from_frame(frame, label="grade", query="search_id")
+        >>> data, data.feature_names
+        (RankingData(2 rows, 1 queries, 1 features), ['bm25'])
+        """
+        from rankforce.data.columnar import read_frame
+        from rankforce.data.read import make_asked, schema_of, with_labels
+
+        wanted = schema_of(like)
+        asked = make_asked(columns, like=wanted)
+        data = read_frame(frame, asked._replace(**with_labels(asked, labels)))
+        return data if wanted is None else data.like(wanted)
+
     @property
     def rows(self) -> int:
         """Number of documents."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankforce.data.lines import read_lines
+from rankforce.data.open import local_file
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.runs import (
     QRELS,
@@ -166,6 +167,11 @@ def as_qrels(source: Any) -> Qrels:
 
 
 def _read(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
+    with local_file(path) as place:
+        return _read_file(place, layout)
+
+
+def _read_file(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     query, documents = "", dict[str, float]()
     with contextlib.closing(_rows(path, layout)) as rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ def gather(
     objectives: Sequence[Any] | None = None,
     title: str | None = None,
     seed: int = 0,
+    columns: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `rf.write_report` writes into its page; the same input gives the same table.
 
@@ -55,7 +56,7 @@ def gather(
     chosen = _choose_metric(opened, metric)
     wanted = wanted_objectives(objectives, cutoff_of(opened, chosen))
     notes = [f"{run.name}: {run.reason}." for run in opened if run.objective is None]
-    known = find_data(opened, data, notes)
+    known = find_data(opened, data, notes, columns)
     records = [_run_record(run, known, wanted, notes) for run in opened]
     table: dict[str, Any] = {
         "title": title or ", ".join(run.name for run in opened),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.read import read
+from rankforce.data.schema import merge
 from rankforce.report.runs import Run
 from rankforce.training.checkpoint import fingerprint
 
@@ -27,12 +29,14 @@ class Known(NamedTuple):
         return [name for name, old in run.model.data.items() if not _differing(old, self.marks)]
 
 
-def find_data(runs: list[Run], given: Any, notes: list[str]) -> Known | None:
+def find_data(
+    runs: list[Run], given: Any, notes: list[str], columns: Mapping[str, Any] | None = None
+) -> Known | None:
     """The data that is given, or the first validation set of the first run that has its file.
 
     A run without validation set has its training set. Why there is no data goes into `notes`.
     """
-    found = _given(given) if given is not None else _own(runs, notes)
+    found = _own(runs, notes) if given is None else _given(runs, given, columns or {})
     if found is None:
         return None
     data = found.data
@@ -59,11 +63,13 @@ def cautions(runs: list[Run], known: Known) -> list[str]:
     return said
 
 
-def _given(given: Any) -> Known:
+def _given(runs: list[Run], given: Any, columns: Mapping[str, Any]) -> Known:
     if isinstance(given, RankingData):
         return _know(given, given.origin.get("file", "the data"))
     if isinstance(given, (str, os.PathLike)):
-        return _know(read(Path(given)), os.fspath(given))
+        like = merge([run.model.schema for run in runs])
+        data = read(Path(given), like=like, needs=("label", "qid"), **columns)
+        return _know(data, os.fspath(given))
     raise ValueError(f"data is a {type(given).__name__}: give the name of a file or a RankingData")
 
 
@@ -79,7 +85,7 @@ def _own(runs: list[Run], notes: list[str]) -> Known | None:
             if path is None:
                 continue
             try:
-                data = read(path, **options)
+                data = read(path, like=run.ranker, needs=("label", "qid"), **options)
             except (ValueError, TypeError) as error:
                 reasons.append(
                     f"{run.name} was trained with {path}, which cannot be read ({error})"

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ def write_report(
     objectives: Sequence[Any] | None = None,
     title: str | None = None,
     seed: int = 0,
+    columns: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write one page that shows runs: settings, curves, diagnostics, comparison, queries, forces.
 
@@ -61,6 +62,7 @@ def write_report(
     read again, if its file is still the same. `metric` is by default the one that the first run
     watched, `baseline` the first run. `queries` says how many are shown in full. `objectives` are
     those whose forces can be looked at, beside the runs' own; by default all that have a name.
+    `columns` says which column of the file is what, as for `rf.read`.
 
     The page is one file without any request to the outside. The same input gives the same bytes.
 
@@ -88,6 +90,7 @@ def write_report(
         objectives=objectives,
         title=title,
         seed=seed,
+        columns=columns,
     )
     write_whole(place, page(table))
     return place

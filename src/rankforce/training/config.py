@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rankforce.data.open import local_file
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -14,9 +16,10 @@ else:
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """Settings of a TOML file; names of files in it are relative to it."""
-    place = Path(path)
+    place = Path(path)  # of standard input: the current folder's
     try:
-        config = tomllib.loads(place.read_text(encoding="utf-8"))
+        with local_file(path) as file:
+            config = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read {place}: {getattr(error, 'strerror', error)}") from None
     except tomllib.TOMLDecodeError as error:
@@ -30,7 +33,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
 def _beside(place: Path, value: Any) -> Any:
     if isinstance(value, list):
         return [_beside(place, entry) for entry in value]
-    return str(place.parent / value) if isinstance(value, str) else value
+    return str(place.parent / value) if isinstance(value, str) and value != "-" else value
 
 
 def read_setting(text: str) -> tuple[str, Any]:

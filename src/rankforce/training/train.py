@@ -22,7 +22,8 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     """Train a ranker as `config` says, and save it if `config` has `out`.
 
     Keys: `train` and `valid` (a file, a RankingData, or a list of those), `out` (a folder),
-    `columns` (a table with the names of the columns label, qid, ... of Parquet and CSV files),
+    `columns` (a table of what `rf.read` takes: the names of the columns label, query, document,
+    weight of Parquet and CSV files, lists of those to ignore or that are categorical, n_features),
     `labels` (the names of several label columns, the main one first), `preferences` (a file of
     explicit pairs), `diagnose` (record diagnostics every so many trees: a number, or a table of the
     arguments of `Recorder`), `log_to` ("tensorboard:FOLDER", "mlflow", "mlflow:EXPERIMENT", or a
@@ -58,7 +59,7 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
         from rankforce.data.preferences import read_preferences
 
         data = data.with_preferences(read_preferences(config["preferences"], data))
-    valid = [_data(entry, columns) for entry in entries]
+    valid = [_data(entry, columns, like=data) for entry in entries]
     ranker.fit(data, eval_set=valid, callbacks=[*watchers, *callbacks])
     if out is not None:
         ranker.save(out)
@@ -86,9 +87,9 @@ def _logger(wanted: Any) -> LogTo:
         raise ValueError(f"log_to: {error}") from None
 
 
-def _data(entry: Any, columns: Mapping[str, Any]) -> RankingData:
+def _data(entry: Any, columns: Mapping[str, Any], like: RankingData | None = None) -> RankingData:
     if isinstance(entry, RankingData):
         return entry
     if not isinstance(entry, (str, Path)):
         raise ValueError(f"data is {entry!r}: expected a file name or a RankingData")
-    return read(entry, **columns)
+    return read(entry, like=like, needs=("label", "qid"), **columns)
