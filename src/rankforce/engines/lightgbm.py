@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.kernels import trees as kernels
-from rankforce.kernels.compile import announce_compilation
 from rankforce.threads import run_rows
 from rankforce.trees.forest import route_some
 from rankforce.trees.tree import Floats, Tree, parse_tree, split_model
@@ -88,7 +87,6 @@ class Grower:
         threads: int,
     ) -> None:
         lgb = import_lightgbm()
-        announce_compilation()
         self._histograms = histograms
         self._seed = seed
         self._threads = threads
