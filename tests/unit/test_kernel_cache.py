@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from rankforce.kernels import cache
+
 # Kernels that compile in a moment, in a file of their own.
 SOURCE = """
 from rankforce.kernels.compile import entry
@@ -30,7 +32,7 @@ answers = small.add(1, 2), small.add(0.25, 0.5), small.double(4)
 print(*answers, "hits", sum(sum(k.stats.cache_hits.values()) for k in (small.add, small.double)))
 """
 RIGHT = "3 0.75 8 hits"
-COMPILING = "compiling kernels for this machine, once: up to a minute\n"
+COMPILING = cache.COMPILING + "\n"
 
 
 class Answer(NamedTuple):
@@ -141,7 +143,7 @@ def test_a_full_disk_means_code_in_memory(
     assert f"cannot write to {tmp_path / 'cache'}" in told
     assert "File too large" in told
     assert "RANKFORCE_CACHE_DIR" in told
-    assert [path for path in (tmp_path / "cache").rglob("*.tmp.*")] == []
+    assert list((tmp_path / "cache").rglob("*.tmp.*")) == []
     assert run().out == f"{RIGHT} 0"
     assert run() == (f"{RIGHT} 3", "")
 

@@ -21,6 +21,7 @@ from numba.core import caching
 
 from rankforce.notes import note
 
+COMPILING = "compiling kernels for this machine, once: up to a minute"
 SEAL = hashlib.sha256().digest_size
 # Numba does not promise these: where one is gone, its own cache serves.
 _Files: Any = getattr(caching, "IndexDataCacheFile", object)
@@ -49,20 +50,19 @@ def keep_on_disk(compiled: Any) -> None:
         compiled.enable_caching()
 
 
-class KernelCache(_Cache):
+class KernelCache(_Cache):  # type: ignore[misc]
     """Numba's cache of one function, with sealed files, and writes that may fail."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = self._cache_file._source_stamp
-        self._cache_file = SealedFiles(self._cache_path, self._impl.filename_base, stamp)
+        base, stamp = self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file = SealedFiles(self._cache_path, base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for these types; None if it must be compiled, which is told."""
         found = super().load_overload(sig, target_context)
         if found is None:
-            message = "compiling kernels for this machine, once: up to a minute"
-            _tell(message, logging.getLogger("rankforce").warning)
+            _tell(COMPILING, logging.getLogger("rankforce").warning)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -77,7 +77,7 @@ class KernelCache(_Cache):
             tell_unwritable(self._cache_path, error)
 
 
-class SealedFiles(_Files):
+class SealedFiles(_Files):  # type: ignore[misc]
     """Numba's index and machine code of one function, each file with its hash at the end."""
 
     def save(self, key: Any, data: Any) -> None:
