@@ -2,6 +2,7 @@
 
     python benchmarks/training.py                       # 722,000 documents, 200 leaves, 2 threads
     python benchmarks/training.py --queries 500 --trees 10 --only rankforce,lightgbm
+    python benchmarks/training.py --only together       # small trainings at once (together.py)
     python benchmarks/training.py --json result.json
 
 Every contender runs in a process of its own on the same arrays, and they take turns. A tree's time
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from together import report_together, run_together
 from versions import installed
 
 # "mslr" queries that have 722 k documents.
@@ -237,7 +239,8 @@ def main() -> None:
     parser.add_argument("--leaves", type=int, default=200)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="contenders with one of these in their name")
+    only = "contenders with one of these in their name, or together: small trainings at once"
+    parser.add_argument("--only", default="", help=only)
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--tau", type=int, help=argparse.SUPPRESS)
@@ -249,12 +252,24 @@ def main() -> None:
     if options.tau is not None:
         print(json.dumps(run_in_turn(options.folder, vars(options))))
         return
-    only = [part.strip().lower() for part in options.only.split(",") if part.strip()]
-    names = [n for n in CONTENDERS if not only or any(part in n.lower() for part in only)]
     packages = ("rankforce", "lightgbm", "xgboost", "catboost", "numba")
     versions = installed(*packages)
     print(" ".join(f"{name} {number}" for name, number in versions.items()), end="; ")
     print(f"Python {platform.python_version()}, {options.threads} threads")
+    record: dict[str, Any] = {"versions": versions}
+    if options.only != "together":
+        record |= run_beside(options)
+    if options.only in ("", "together"):
+        record["together"] = run_together(threads=options.threads, rounds=options.rounds)
+        report_together(record["together"])
+    if options.json:
+        Path(options.json).write_text(json.dumps(record, indent=2))
+
+
+def run_beside(options: argparse.Namespace) -> dict[str, Any]:
+    """All contenders on one data set, and rankforce and LightGBM in turn."""
+    only = [part.strip().lower() for part in options.only.split(",") if part.strip()]
+    names = [n for n in CONTENDERS if not only or any(part in n.lower() for part in only)]
     results: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         shape = make_arrays(Path(folder), options.queries)
@@ -273,9 +288,7 @@ def main() -> None:
             for title, tau in (("tau 8", 8), ("no tau", NO_TRUNCATION))
         }
     report(results, turns)
-    if options.json:
-        record = {"versions": versions, "shape": shape, "results": results, "in turn": turns}
-        Path(options.json).write_text(json.dumps(record, indent=2))
+    return {"shape": shape, "results": results, "in turn": turns}
 
 
 def run_process(*arguments: str) -> dict[str, float]:

@@ -4,9 +4,11 @@ the number of threads."""
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,51 @@ def check_threads(threads: int) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(f"threads is {threads!r}: it must be a whole number from 1 up")
     return int(threads)
+
+
+def usable_cores(
+    *, groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int:
+    """Cores that this process may use: its affinity, and the quota of each cgroup that it is in.
+
+    A quota that is no whole number is rounded up. `groups` is where cgroups are mounted, `own` says
+    which ones are this process's.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:  # not Linux
+        return cores
+    quotas = [_quota(folder) for line in lines for folder in _own_groups(groups, line)]
+    return math.ceil(min([cores, *quotas]))
+
+
+def _own_groups(groups: Path, line: str) -> list[Path]:
+    """Folders of the cgroup in a line of /proc/self/cgroup, and of those around it.
+
+    Joblib reads the outermost alone, where a service of systemd or a job of a cluster has no quota.
+    """
+    _, controllers, path = line.split(":", 2)
+    if controllers and "cpu" not in controllers.split(","):
+        return []
+    mounts = [groups / controllers, groups / "cpu"] if controllers else [groups, groups / "unified"]
+    inner = [mount / path.lstrip("/") for mount in mounts]
+    around = [folder for place in inner for folder in (place, *place.parents)]
+    return [folder for folder in around if folder.is_relative_to(groups)]
+
+
+def _quota(folder: Path) -> float:
+    """Cores that a cgroup may use, in its second version or its first; infinite without a limit."""
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        try:
+            words = " ".join((folder / name).read_text() for name in names).split()
+            quota, period = int(words[0]), int(words[1])
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+        if quota > 0:  # -1 is no limit
+            return quota / period
+    return math.inf
 
 
 _POOLS: dict[int, ThreadPoolExecutor] = {}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from rankforce.cli import main
+from rankforce.kernels.cache import COMPILING
 
 
 class Answer(NamedTuple):
@@ -18,6 +19,11 @@ class Answer(NamedTuple):
     returncode: int
     stdout: str
     stderr: str
+
+
+def said(stderr: str) -> str:
+    """What a process said, without the line of one that is the first to need a kernel."""
+    return stderr.replace(f"{COMPILING}\n", "")
 
 
 def run_inside(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> Answer:

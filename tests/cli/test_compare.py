@@ -16,6 +16,7 @@ import pytest
 import rankforce as rf
 from rankforce.cli import main
 from rankforce.data.write import write
+from tests.cli.inside import said
 
 QRELS = {f"q{n}": {f"d{d}": (d + n) % 3 for d in range(5)} for n in range(6)}
 
@@ -98,7 +99,7 @@ class TestSystems:
         data = rf.read(home / "test.txt")
         systems = {name: np.loadtxt(home / f"{name}.txt") for name in ("old", "new")}
         assert answer.stdout == rf.compare(systems, data).table() + "\n"
-        assert answer.stderr == ""
+        assert said(answer.stderr) == ""
 
     def test_models(self, run: Any, home: Path) -> None:
         found = compared(run, "model/", "lightgbm.txt", "old.txt", *DATA, "--metric", "p@3")
@@ -423,6 +424,6 @@ class TestBrokenFiles:
         command = [sys.executable, "-m", "rankforce", "compare", "old.txt", "text.txt", *DATA]
         answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=home)
         assert (answer.returncode, answer.stdout) == (2, "")
-        assert answer.stderr == (
+        assert said(answer.stderr) == (
             "rankforce compare: text.txt, line 3: 'three': expected one number\n"
         )

@@ -13,6 +13,7 @@ import pytest
 from rankforce.data.made_up import make_data
 from rankforce.data.read import read
 from rankforce.data.write import write
+from tests.cli.inside import said
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -49,7 +50,7 @@ def test_what_is_lost_is_said_even_when_quiet(tmp_path):
     (tmp_path / "a.csv").write_text("qid,label,weight,bm25\n1,2,0.5,3\n")
     answer = run(tmp_path / "a.csv", tmp_path / "b.txt", "--quiet")
     place = "LETOR text has no place for feature names, weights: left out"
-    assert answer.stderr == f"{tmp_path / 'b.txt'}: {place}\n"
+    assert said(answer.stderr) == f"{tmp_path / 'b.txt'}: {place}\n"
     assert answer.returncode == 0
 
 
@@ -58,7 +59,7 @@ def test_a_bad_line_is_one_line_and_leaves_nothing(tmp_path):
     answer = run(tmp_path / "a.txt", tmp_path / "b.parquet")
     assert answer.returncode == 2
     message = f"{tmp_path / 'a.txt'}, line 100: '1;5': missing colon: expected index:value"
-    assert answer.stderr == f"rankforce convert: {message}\n"
+    assert said(answer.stderr) == f"rankforce convert: {message}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cli.inside import said
+
 FOLDER = Path(__file__).parents[2] / "examples"
 
 
@@ -13,7 +15,7 @@ def run(name: str, *options: str) -> str:
     command = [sys.executable, str(FOLDER / name), *options]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    assert answer.stderr == ""
+    assert said(answer.stderr) == ""
     return answer.stdout
 
 

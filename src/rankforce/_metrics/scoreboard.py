@@ -18,7 +18,6 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.kernels import layout
 from rankforce.kernels import metrics as kernel
-from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import QueryIndex, index_queries
 from rankforce.threads import check_threads, run_blocks
 
@@ -75,7 +74,6 @@ class Scoreboard:
         query_ids: Sequence[Any] | NDArray[Any] | None = None,
         judged: Judged | None = None,
     ) -> None:
-        announce_compilation()
         self.metrics = [make_metric(what) for what in _several(metrics)]
         if isinstance(labels, RankingData):
             if not (group is None and qid is None and index is None):

@@ -14,7 +14,6 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.preferences import check_preferences
 from rankforce.kernels import layout, tracing
 from rankforce.kernels import preferences as kernel
-from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import QueryIndex
 from rankforce.threads import check_threads, run_blocks, run_parts
 
@@ -25,7 +24,6 @@ class PreparedPreferences:
     """Everything that the pairs alone decide, done once; `gradients` takes scores only."""
 
     def __init__(self, objective: PreferenceObjective, given: Any, index: QueryIndex) -> None:
-        announce_compilation()
         self.objective = objective
         self.index = index
         self.rows = int(index.pointer[-1])

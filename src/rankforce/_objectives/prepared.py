@@ -10,7 +10,6 @@ from rankforce._objectives.objective import Objective, Pairs
 from rankforce._objectives.prepare import check_labels, label_order, make_rules
 from rankforce._objectives.tables import Floats
 from rankforce.kernels import exact, forces, layout, tracing
-from rankforce.kernels.compile import announce_compilation
 from rankforce.queries import QueryIndex, index_queries
 from rankforce.threads import check_threads, run_blocks, run_parts
 
@@ -33,7 +32,6 @@ class Prepared:
         index: QueryIndex | None = None,
         tier: NDArray[np.int64] | None = None,
     ) -> None:
-        announce_compilation()
         values = check_labels(labels, missing=tier is not None)
         self.objective = objective
         self.rows = len(values)

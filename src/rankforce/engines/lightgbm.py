@@ -1,21 +1,25 @@
 """LightGBM as a grower of trees: forces in, the structure of a tree out.
 
 Everything else about boosting (scores, leaf values, sampling of rows) is ours, so it is the same at
-any number of threads and can be taken up again where it was left. No other file imports lightgbm.
+any number of threads and can be taken up again where it was left.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.engines.library import (
+    import_lightgbm,
+    note_lost_threads,
+    plain_errors,
+    said_once,
+)
 from rankforce.kernels import trees as kernels
-from rankforce.kernels.compile import announce_compilation
+from rankforce.notes import note
 from rankforce.threads import run_rows
 from rankforce.trees.forest import route_some
 from rankforce.trees.tree import Floats, Tree, parse_tree, split_model
@@ -88,7 +92,8 @@ class Grower:
         threads: int,
     ) -> None:
         lgb = import_lightgbm()
-        announce_compilation()
+        note_lost_threads(threads)
+        note_negative(features, feature_names, categorical)
         self._histograms = histograms
         self._seed = seed
         self._threads = threads
@@ -96,16 +101,8 @@ class Grower:
             {"feature_fraction", "feature_fraction_bynode"} & {*parameters}
         )
         self._parameters = {**parameters, **self._fixed(seed, threads)}
-        labels = np.zeros(features.shape[0], np.float32)
-        dataset = lgb.Dataset(
-            features,
-            labels,
-            feature_name=plain_names(feature_names),
-            categorical_feature=categorical,
-            params=self._parameters,
-            free_raw_data=True,
-        )
-        with plain_errors():
+        dataset = self._bin(features, plain_names(feature_names), categorical)
+        with said_once():
             self._booster = lgb.Booster(self._parameters, dataset)
         self._grad = np.empty(features.shape[0], np.float32)
         self._hess = np.empty(features.shape[0], np.float32)
@@ -113,6 +110,27 @@ class Grower:
         # LightGBM's own scores of the rows, and a bound on their size.
         self._scores = np.zeros(features.shape[0])
         self._bound = 0.0
+
+    def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
+        """LightGBM's data set, some feature of which can split."""
+        lgb = import_lightgbm()
+        rows, columns = features.shape
+        with said_once():  # on next to nothing: whether the parameters are sound
+            alone = self._parameters | {"num_threads": 1}
+            lgb.Dataset(np.zeros((1, columns)), params=alone).construct()
+        with plain_errors():
+            dataset = lgb.Dataset(
+                features,
+                np.zeros(rows, np.float32),
+                feature_name=names,
+                categorical_feature=categorical,
+                params=self._parameters,
+                free_raw_data=True,
+            ).construct()
+        if not any(dataset.feature_num_bin(column) for column in range(columns)):
+            message = "no feature can tell documents apart: all are constant, or nearly"
+            raise ValueError(f"{message} (min_child_samples)")
+        return dataset
 
     def _fixed(self, seed: int, threads: int) -> dict[str, Any]:
         """What makes a tree depend on data, parameters and seed alone."""
@@ -225,26 +243,12 @@ class Grower:
         return text.replace("\nfeature_names=", "\nobjective=custom\nfeature_names=", 1)
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """LightGBM's complaints, mostly about parameters, as a user's mistakes."""
-    try:
-        yield
-    except import_lightgbm().basic.LightGBMError as error:
-        if "num_features" in str(error):
-            message = "no feature can tell documents apart: all are constant, or nearly"
-            raise ValueError(f"{message} (min_child_samples)") from None
-        raise ValueError(f"LightGBM: {error}") from None
-
-
-def import_lightgbm() -> Any:
-    """LightGBM, or one line about what it lacks."""
-    try:
-        import lightgbm
-    except OSError as error:
-        lacks = "libgomp" if "gomp" in str(error) else str(error)
-        raise ValueError(f"LightGBM does not load: install {lacks} (Debian: libgomp1)") from None
-    return lightgbm
+def note_negative(features: Any, names: list[str], categorical: list[int]) -> None:
+    """Say which categories LightGBM does not take as such; its own words come at no verbosity."""
+    found = {c: int(np.count_nonzero(features[:, c] <= -1.0)) for c in categorical}
+    named = [f"{names[c]!r} ({count} rows)" for c, count in found.items() if count]
+    if named:
+        note(f"categories below 0 count as missing values: in {', '.join(named)}")
 
 
 def plain_names(names: list[str]) -> list[str]:

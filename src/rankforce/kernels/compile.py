@@ -8,14 +8,15 @@ old machine code.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
-import warnings
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+
+from rankforce.kernels.cache import keep_on_disk, tell_unwritable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,33 +43,19 @@ def cache_folder() -> Path:
     return Path(base) / f"kernels-{sources_hash(Path(__file__).parent)}"
 
 
-def _writable(folder: Path) -> bool:
+def _make(folder: Path) -> bool:
+    """Whether `folder` is there and can be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        tell_unwritable(folder, error)
         return False
-    return os.access(folder, os.W_OK)
+    return True
 
 
 _FOLDER = cache_folder()
-_CACHED = _writable(_FOLDER)
-_SILENT = False
-if not _CACHED:
-    warnings.warn(
-        f"cannot write to {_FOLDER}: kernels are compiled anew in every process. "
-        "Set RANKFORCE_CACHE_DIR to a folder that can be written.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-
-
-def announce_compilation() -> None:
-    """Say once, before the first call on a machine, why it will take a while."""
-    global _SILENT
-    if not _SILENT and not any(_FOLDER.rglob("*.nbc")):
-        message = "compiling the kernels for this machine, once: about a minute in all"
-        logging.getLogger("rankforce").warning(message)
-    _SILENT = True
+_CACHED = _make(_FOLDER)
 
 
 def kernel(function: Function) -> Function:
@@ -85,10 +72,13 @@ def inlined(function: Function) -> Function:
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function`, with all that it calls, on first use; cached on disk by the sources."""
+    compiled: Callable[..., Any] = numba.njit(**OPTIONS)(function)
+    if not _CACHED or compiled is function:  # NUMBA_DISABLE_JIT leaves functions as they are
+        return compiled
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER)
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=_CACHED, **OPTIONS)(function)
+        keep_on_disk(compiled)
     finally:
         numba.config.CACHE_DIR = before
     return compiled

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_choice, check_whole
 from rankforce.kernels import resampling as kernel
-from rankforce.kernels.compile import announce_compilation
 from rankforce.threads import check_threads, run_blocks
 
 TESTS = {
@@ -182,7 +181,6 @@ def _all_signed_sums(magnitudes: Floats) -> Floats:
 
 def _signed_sums(magnitudes: Floats, plan: _Plan) -> Floats:
     """The sum of the magnitudes with signs at random, for each resample."""
-    announce_compilation()
     sums = np.empty(plan.resamples)
     chunks = -(-plan.resamples // kernel.CHUNK)
     run_blocks(
@@ -206,7 +204,6 @@ def _drawn_means(sample: _Sample, plan: _Plan) -> Floats:
 
 
 def _drawn_sums(values: Floats, plan: _Plan) -> Floats:
-    announce_compilation()
     sums = np.empty(plan.resamples)
     run_blocks(
         lambda first, last: kernel.add_drawn(first, last, values, plan.seed, sums),

@@ -31,7 +31,8 @@ class Progress:
         self._is_logged = wish is None and not self._is_live
         self._total = total
         self._start = self._shown = time.monotonic()
-        self._first: int | None = None
+        # The first tree of this run, and when it was there: set-up is in its time.
+        self._first: tuple[int, float] | None = None
         self._line = LiveLine(self._stream)
 
     def say(self, text: str) -> None:
@@ -47,15 +48,16 @@ class Progress:
     ) -> None:
         """`done` trees are there; `seen` is what a recorder saw of them."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = done - 1
-        is_end = done == self._total
+        is_end, is_first = done == self._total, self._first is None
+        self._first = self._first or (done, now)
         wait = DRAW_EVERY if self._is_live else LOG_EVERY
-        if done > self._first + 1 and not is_end and now - self._shown < wait:
+        if not is_first and not is_end and now - self._shown < wait:
             return
         self._shown = now
-        seconds, fresh = now - self._start, done - self._first
-        text = describe(done, self._total, found, best, seconds, fresh, seen)
+        fresh, since = done - self._first[0], now - self._first[1]
+        speed = fresh / max(since, 1e-9) if fresh else None
+        seconds = now - self._start
+        text = describe(done, self._total, found, best, speed=speed, seconds=seconds, seen=seen)
         if not self._is_live:
             self.say(text)
             return
@@ -71,22 +73,29 @@ def describe(
     total: int,
     found: Sequence[Evaluation],
     best: int | None,
+    *,
+    speed: float | None,
     seconds: float,
-    fresh: int,
     seen: str = "",
 ) -> str:
-    """One line: iteration, metrics, diagnostics, speed, time left.
+    """One line: iteration, metrics, diagnostics, trees a second if known, and the time.
 
     >>> found = [Evaluation("valid_0", "ndcg@10", 0.4512, True)]
-    >>> describe(50, 200, found, 48, seconds=10.0, fresh=50)
+    >>> describe(50, 200, found, 48, speed=5.0, seconds=11.0)
     'tree 50/200  valid_0 ndcg@10 0.4512  best 48  5.0 trees/s  0:30 left'
+    >>> describe(1, 200, found, 1, speed=None, seconds=60.0)
+    'tree 1/200  valid_0 ndcg@10 0.4512  best 1'
+    >>> describe(200, 200, [], None, speed=5.0, seconds=41.0)
+    'tree 200/200  5.0 trees/s  0:41 in all'
     """
-    speed = fresh / max(seconds, 1e-9)
-    left = int((total - done) / speed) if done < total else 0
     parts = [f"tree {done}/{total}"]
     parts += [f"{one.dataset_name} {one.metric_name} {one.metric_value:.4f}" for one in found]
     parts += [f"best {best}"] if best is not None else []
     parts += [seen] if seen else []
-    parts.append(f"{speed:.1f} trees/s" if speed >= 0.1 else f"{1 / speed:.0f} s/tree")
-    parts.append(f"{clock(left)} left" if done < total else f"{clock(round(seconds))} in all")
+    if speed is not None:
+        parts.append(f"{speed:.1f} trees/s" if speed >= 0.1 else f"{1 / speed:.0f} s/tree")
+    if done == total:
+        parts.append(f"{clock(round(seconds))} in all")
+    elif speed is not None:
+        parts.append(f"{clock(round((total - done) / speed))} left")
     return "  ".join(parts)

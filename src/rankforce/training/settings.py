@@ -13,6 +13,7 @@ import numpy as np
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.make import objective as make_objective
 from rankforce._objectives.mixed import make_one, parts_of
+from rankforce.threads import usable_cores
 from rankforce.training.aliases import translate
 
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
@@ -96,15 +97,14 @@ class Settings:
 
     @property
     def thread_count(self) -> int:
-        """Number of threads: as asked, or as OMP_NUM_THREADS says, or one per core."""
+        """Number of threads: as asked, or as OMP_NUM_THREADS says, or one per usable core."""
         if self.threads is not None and self.threads > 0:
             return int(self.threads)
-        wish = os.environ.get("OMP_NUM_THREADS", "")
+        # "4,2" is 4 for us: the rest is about loops inside loops.
+        wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         if wish.isdigit() and int(wish) > 0:
             return int(wish)
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        return usable_cores()
 
     def engine_parameters(self, in_bag: float) -> dict[str, Any]:
         """LightGBM's parameters that are not at their default, under its own names.
