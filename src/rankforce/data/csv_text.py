@@ -66,9 +66,13 @@ def find_open_quote(path: PathLike, separator: str) -> str | None:
     try:
         with open_text(path) as stream, _lines(stream) as lines:
             reader = csv.reader(lines, delimiter=separator, strict=True)
-            begin = 1
+            begin, others = 1, 0  # line of a row, and separators in it
             try:
-                for _ in reader:
+                for cells in reader:
+                    others = others or len(cells) - 1
+                    if any(_is_rows(cell, separator, others) for cell in cells):
+                        what = f"a cell of {reader.line_num + 1 - begin} lines that look like rows"
+                        return f"{path}, line {begin}: {what}: is a quote not closed?"
                     begin = reader.line_num + 1
             except csv.Error as error:
                 what = "an unclosed quote" if "end of data" in str(error) else "a stray quote"
@@ -77,6 +81,12 @@ def find_open_quote(path: PathLike, separator: str) -> str | None:
     except OSError:
         return None
     return None
+
+
+def _is_rows(cell: str, separator: str, others: int) -> bool:
+    """Whether a cell has swallowed rows: lines inside it that have as many cells as the header."""
+    inner = cell.splitlines()[1:-1] if "\n" in cell else []
+    return len(inner) > 1 and all(line.count(separator) == others for line in inner)
 
 
 def read_header(path: PathLike) -> tuple[str, list[str]]:

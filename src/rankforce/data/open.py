@@ -18,7 +18,7 @@ from typing import Any
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
-_spent = False  # whether standard input has been read
+_spent: Any = None  # the standard input that has been read
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
@@ -57,11 +57,11 @@ def _spool(path: str | os.PathLike[str], place: Path) -> None:
             with open(path, "rb") as stream:
                 shutil.copyfileobj(stream, target)
             return
-        if _spent:
+        if sys.stdin is not None and sys.stdin is _spent:
             raise ValueError("standard input was read already: only one file can be '-'")
         if sys.stdin is None or sys.stdin.isatty():
             raise ValueError("'-' is standard input, and nothing comes through it: use a pipe")
-        _spent = True
+        _spent = sys.stdin
         shutil.copyfileobj(sys.stdin.buffer, target)
 
 

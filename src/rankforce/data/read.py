@@ -71,8 +71,9 @@ def read(
 
 def _told(given: Mapping[str, Any]) -> dict[str, Any]:
     """What the caller said, for whoever reads the file again."""
-    no = {"label", "qid", "query"}  # None means that there is none
-    return {key: value for key, value in given.items() if value is not None or key in no}
+    no = {"label", "qid"}  # None means that there is none
+    named = {NAMES.get(key, key): value for key, value in given.items()}
+    return {key: value for key, value in named.items() if value is not None or key in no}
 
 
 def schema_of(like: Any) -> Schema | None:
