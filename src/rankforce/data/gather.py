@@ -166,7 +166,8 @@ def gather(
     if rows is None:
         features = _stack(blocks, done, len(names))
     if not is_part:
-        watch.say(names, place=place)
+        if not roles.is_limited:  # it was said in training
+            watch.say(names, place=place)
         tables, kept, roles = _decide(roles, codes, done, place)
         for number, table in tables.items():
             features[:, number] = table[_places(features[:, number])]

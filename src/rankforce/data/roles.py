@@ -57,6 +57,7 @@ class Roles(NamedTuple):
     texts: Sequence[str] = ()  # those of them that hold text: left out if it has many values
     left_out: Mapping[str, str] = {}  # other columns, and why
     renumbered: Sequence[int] = ()
+    is_limited: bool = False  # whether a model says which columns are features
     is_coded: bool = False  # whether columns of categories hold codes: rankforce wrote them
 
 
@@ -158,6 +159,7 @@ def limit_roles(path: PathLike, roles: Roles, names: list[str], like: Schema) ->
         texts=(),
         left_out=dict.fromkeys(extra, UNWANTED),
         renumbered=like.renumbered,
+        is_limited=True,
     )
 
 
