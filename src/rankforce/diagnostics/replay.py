@@ -11,6 +11,7 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.named import at_cutoff
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
+from rankforce.data.missing import mark_missing
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.recorder import Recorder
@@ -91,7 +92,8 @@ def _features(model: Model, data: RankingData) -> Any:
             f"the data has {data.features.shape[1]} features, the model was trained on "
             f"{len(model.feature_names)}"
         )
-    return data.with_categories(model.categories).features
+    features = data.with_categories(model.categories).features
+    return mark_missing(features, model.parameters.get("missing"))
 
 
 def _ranker(model: Any) -> Ranker:

@@ -1,0 +1,104 @@
+"""Validation sets and what belongs to them, in the forms of LightGBM and XGBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rankforce.data.ranking_data import RankingData
+from rankforce.training.checkpoint import fingerprint, same_rows
+
+QID = "qid"  # the column of a frame that XGBoost takes for the query of each row
+
+
+def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
+    """Validation sets as a list, however they were given: LightGBM has three ways."""
+    if eval_X is not None:
+        if eval_set is not None:
+            raise ValueError("give eval_set or eval_X, not both")
+        several = isinstance(eval_X, (tuple, list))
+        return list(zip(eval_X, eval_y, strict=True)) if several else [(eval_X, eval_y)]
+    if eval_set is None:
+        return []
+    if isinstance(eval_set, RankingData):
+        return [eval_set]
+    is_one = isinstance(eval_set, tuple) and len(eval_set) == 2
+    if is_one and not isinstance(eval_set[0], (tuple, RankingData)):
+        return [eval_set]
+    return list(eval_set)
+
+
+def beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """For each validation set, what belongs to it."""
+    found: list[dict[str, Any]] = [dict.fromkeys(given) for _ in range(count)]
+    for name, values in given.items():
+        if values is None:
+            continue
+        several = [values] if count == 1 and _is_flat(values) else values
+        if len(several) != count:
+            raise ValueError(f"eval_{name} has {len(several)} entries for {count} validation sets")
+        for own, value in zip(found, several, strict=True):
+            own[name] = value
+    return found
+
+
+def _is_flat(values: Any) -> bool:
+    """Whether this is one array, and not a list of them."""
+    if isinstance(values, (list, tuple)):
+        return bool(values) and all(np.ndim(value) == 0 for value in values if value is not None)
+    return np.ndim(values) == 1
+
+
+def eval_names(given: Sequence[str] | None, is_training: Sequence[bool]) -> list[str]:
+    """Names as given, or LightGBM's: "training" for the training set, else "valid_0" and so on."""
+    if given is None:
+        pairs = enumerate(is_training)
+        return ["training" if is_own else f"valid_{number}" for number, is_own in pairs]
+    if len(given) != len(is_training):
+        raise ValueError(f"eval_names has {len(given)} entries for {len(is_training)} sets")
+    return [str(name) for name in given]
+
+
+def is_training_set(data: RankingData, train: RankingData) -> bool:
+    """Whether these are the rows that a model is trained on."""
+    if data is train:
+        return True
+    return data.rows == train.rows and same_rows(fingerprint(data, None), fingerprint(train, None))
+
+
+def split_qid(X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
+    """Features and the query of each row, which XGBoost also takes from a column of a frame.
+
+    >>> import pandas as pd
+    >>> X, qid = split_qid(pd.DataFrame({"qid": [7, 7], "age": [1, 2]}), None, None)
+    >>> X.columns.tolist(), qid.tolist()
+    (['age'], [7, 7])
+    """
+    if qid is not None or group is not None or QID not in _columns(X):
+        return X, qid
+    return without_qid(X, ()), np.asarray(X[QID])
+
+
+def without_qid(X: Any, features: Sequence[str]) -> Any:
+    """The frame without its column of queries, unless that is a feature."""
+    if QID in features or QID not in _columns(X):
+        return X
+    if hasattr(X, "drop_columns"):  # Arrow
+        return X.drop_columns([QID])
+    return X.drop(columns=[QID]) if hasattr(X, "iloc") else X.drop(QID)
+
+
+def _columns(X: Any) -> list[Any]:
+    if hasattr(X, "column_names"):
+        return list(X.column_names)
+    return list(X.columns) if hasattr(X, "columns") else []
+
+
+def weights(given: Any, qid: Any, group: Any) -> dict[str, Any]:
+    """Weights of rows as LightGBM has them, or of queries as XGBoost has: their number tells."""
+    if given is None:
+        return {}
+    count = len(np.unique(np.asarray(qid))) if qid is not None else np.size(group)
+    return {"query_weight" if len(given) == count else "weight": given}
