@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.checks import check_whole
+from rankforce.data.matrix import dense_blocks
 from rankforce.engines.lightgbm import make_booster
 from rankforce.model import Model
 from rankforce.trees.forest import add_scores, route
@@ -60,7 +61,7 @@ def tree_scores(model: Model, features: Any, trees: range, *, threads: int) -> F
     """Sum of the trees for each row."""
     if trees.start == 0 and len(trees):
         return model.scores(features, trees=trees.stop, threads=threads)
-    scores = model.scores(features[:0], threads=threads)  # an error if features are missing
+    model.scores(features[:0], threads=threads)  # an error if features are missing
     scores = np.zeros(features.shape[0])
     add_scores(stack(_of(model, trees)), features, scores, threads=threads)
     return scores
@@ -82,16 +83,20 @@ def tree_contributions(model: Model, features: Any, trees: range, *, threads: in
     tree ensembles"), from the same trees.
     """
     model.scores(features[:0], threads=threads)
+    found = np.zeros((features.shape[0], features.shape[1] + 1))
     if not len(trees):
-        return np.zeros((features.shape[0], features.shape[1] + 1))
-    found = make_booster(model.text(trees.stop)).predict(
-        features,
-        pred_contrib=True,
-        start_iteration=trees.start,
-        num_iteration=len(trees),
-        num_threads=threads,
-    )
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+        return found
+    booster = make_booster(model.text(trees.stop))
+    # Of a sparse matrix LightGBM would return single precision.
+    for first, block in dense_blocks(features):
+        found[first : first + len(block)] = booster.predict(
+            block,
+            pred_contrib=True,
+            start_iteration=trees.start,
+            num_iteration=len(trees),
+            num_threads=threads,
+        )
+    return found
 
 
 def _of(model: Model, trees: range) -> list[Any]:

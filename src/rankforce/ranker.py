@@ -34,6 +34,7 @@ from rankforce.training.eval_sets import beside as lay_beside
 from rankforce.training.eval_sets import eval_names as name_sets
 from rankforce.training.eval_sets import (
     eval_pairs,
+    is_same,
     is_training_set,
     split_qid,
     weights,
@@ -188,7 +189,7 @@ class Ranker(Learnt):
         asked["early_stopping_rounds"] = early_stopping_rounds
         asked["progress"] = None if verbose is None else bool(verbose)
         settings = self.settings(**asked | calls.settings)
-        train = X
+        train, given = X, (X, y)
         if not isinstance(X, RankingData):
             X, qid = split_qid(X, qid, group)
             train = RankingData(
@@ -209,26 +210,36 @@ class Ranker(Learnt):
         beside = {"qid": eval_qid, "group": eval_group}
         beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
         pairs = eval_pairs(eval_set, eval_X, eval_y)
-        valid = self._valid(pairs, part, beside, names=eval_names, settings=settings)
+        valid = self._valid(pairs, part, beside, given=given, names=eval_names, settings=settings)
         self.model_ = fit(settings, part, valid, callbacks=calls.callbacks, wish=calls.wish)
         return self
 
     def _valid(
-        self, pairs: list[Any], train: Part, beside: dict[str, Any], *, names: Any, settings: Any
+        self,
+        pairs: list[Any],
+        train: Part,
+        beside: dict[str, Any],
+        *,
+        given: tuple[Any, Any],
+        names: Sequence[str] | None,
+        settings: Settings,
     ) -> list[Part]:
         """The validation sets; the training set among them starts from the same scores."""
         sets, starts = [], []
         for pair, own in zip(pairs, lay_beside(beside, len(pairs)), strict=True):
             starts.append(own.pop("init_score"))
             weight = own.pop("sample_weight")
+            if is_same(pair, given):
+                sets.append(train.data)
+                continue
             if not isinstance(pair, RankingData):
                 X, own["qid"] = split_qid(pair[0], own["qid"], own["group"])
                 pair = X, pair[1]
             own |= weights(weight, own["qid"], own["group"])
             data = self._eval_data(pair, train.data, **own)
-            sets.append(data if data is train.data else with_missing(data, settings.missing))
+            sets.append(with_missing(data, settings.missing))
         is_own = [is_training_set(data, train.data) for data in sets]
-        named = name_sets(names, is_own)
+        named = name_sets(names, [data is train.data for data in sets])
         return [
             Part(name, data, train.base)
             if own and start is None

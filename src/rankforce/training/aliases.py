@@ -130,6 +130,8 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "multi_strategy": ("one_output_per_tree",),
     "sampling_method": ("uniform",),
     "num_parallel_tree": (1,),
+    "linear_tree": (False,),
+    "tree_learner": ("serial",),
     "colsample_bylevel": (1,),
     "scale_pos_weight": (1,),
     "base_score": (0,),
@@ -171,9 +173,10 @@ REFUSED = {
     "drop_rate": _RESCALES,
     "top_rate": _BY_FORCE,
     "other_rate": _BY_FORCE,
-    "linear_tree": "leaves hold one number",
     "lambdarank_position_bias_regularization": "position bias is not estimated",
 }
+
+_THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
 
 # Parameters that LightGBM gets as they are.
 PASSED = {
@@ -269,7 +272,7 @@ def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], d
     said: dict[str, str] = {}
     for name, value in given.items():
         canonical = ALIASES.get(name, name)
-        if value is None and (name in ALIASES or name in NO_CHANGE or canonical in PASSED):
+        if value is None and (name in _THEIRS or canonical in PASSED):
             continue  # as LightGBM and XGBoost write what is at its default
         found: dict[str, Any] = {}
         if canonical in MEANINGS:

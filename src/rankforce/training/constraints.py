@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,12 @@ def read_interaction(given: Any) -> list[list[str | int]]:
 READERS: dict[str, Callable[[Any], Any]] = {MONOTONE: read_monotone, INTERACTION: read_interaction}
 
 
-def for_features(parameters: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def for_features(
+    parameters: dict[str, Any], names: Sequence[str], categorical: Collection[int] = ()
+) -> dict[str, Any]:
     """The parameters with constraints as LightGBM takes them: by the numbers of these features.
+
+    `categorical` are the numbers of those that have no direction.
 
     >>> for_features({"monotone_constraints": {"age": -1}}, ["clicks", "age"])
     {'monotone_constraints': [0, -1]}
@@ -58,6 +62,12 @@ def for_features(parameters: dict[str, Any], names: Sequence[str]) -> dict[str, 
     found = dict(parameters)
     if MONOTONE in found:
         found[MONOTONE] = _one_each(found[MONOTONE], names)
+        wrong = next((column for column in categorical if found[MONOTONE][column]), None)
+        if wrong is not None:  # LightGBM would end the process
+            raise ValueError(
+                f"{MONOTONE} gives {names[wrong]!r} the direction {found[MONOTONE][wrong]}, but it "
+                "is categorical: it must be 0"
+            )
     if INTERACTION in found:
         groups = [[_number(one, names, INTERACTION) for one in g] for g in found[INTERACTION]]
         # LightGBM would never use a feature that no group has: it may stand by itself.

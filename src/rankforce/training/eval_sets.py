@@ -36,29 +36,27 @@ def beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
     for name, values in given.items():
         if values is None:
             continue
-        several = [values] if count == 1 and _is_flat(values) else values
-        if len(several) != count:
-            raise ValueError(f"eval_{name} has {len(several)} entries for {count} validation sets")
-        for own, value in zip(found, several, strict=True):
+        if len(values) != count:
+            raise ValueError(f"eval_{name} has {len(values)} entries for {count} validation sets")
+        for own, value in zip(found, values, strict=True):
             own[name] = value
     return found
 
 
-def _is_flat(values: Any) -> bool:
-    """Whether this is one array, and not a list of them."""
-    if isinstance(values, (list, tuple)):
-        return bool(values) and all(np.ndim(value) == 0 for value in values if value is not None)
-    return np.ndim(values) == 1
-
-
-def eval_names(given: Sequence[str] | None, is_training: Sequence[bool]) -> list[str]:
-    """Names as given, or LightGBM's: "training" for the training set, else "valid_0" and so on."""
+def eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[str]:
+    """Names as given, or LightGBM's: "training" for the same object, else "valid_0" and so on."""
     if given is None:
-        pairs = enumerate(is_training)
-        return ["training" if is_own else f"valid_{number}" for number, is_own in pairs]
-    if len(given) != len(is_training):
-        raise ValueError(f"eval_names has {len(given)} entries for {len(is_training)} sets")
+        return ["training" if own else f"valid_{number}" for number, own in enumerate(is_train)]
+    if len(given) != len(is_train):
+        raise ValueError(f"eval_names has {len(given)} entries for {len(is_train)} sets")
     return [str(name) for name in given]
+
+
+def is_same(pair: Any, given: tuple[Any, Any]) -> bool:
+    """Whether a validation set is the very object that the training set is, or the same two."""
+    if isinstance(pair, RankingData):
+        return pair is given[0]
+    return len(pair) == 2 and pair[0] is given[0] and (pair[1] is given[1] or pair[1] is None)
 
 
 def is_training_set(data: RankingData, train: RankingData) -> bool:

@@ -154,7 +154,7 @@ class Run:
         check_wish(wish, names=watch.names, deciding=watch.deciding, metrics=watch.metrics)
         if watch.is_guessed and wish.higher is None:
             note(
-                f"{watch.metrics[0].name} decides when to stop, and counts as a cost, as in XGBoost: "
+                f"{watch.metrics[0].name} decides when to stop and is a cost, as in XGBoost: "
                 "if higher is better, make rf.metric(f) of a function f(scores, labels)"
             )
         what = watch.metrics[0].key if watch.card is None else repr(watch.card)
@@ -163,7 +163,9 @@ class Run:
     def _make_grower(self, data: RankingData) -> Grower:
         settings = self.settings
         share = settings.subsample if settings.subsample_freq else 1.0
-        parameters = for_features(settings.engine_parameters(share), data.feature_names)
+        parameters = for_features(
+            settings.engine_parameters(share), data.feature_names, data.categorical
+        )
         others = parameters | ({"categorical features": True} if data.categorical else {})
         histograms = choose_histograms(settings.quantised, settings.quantised_levels, others)
         self.progress.say(f"{self.objective.name} on {data}: {histograms.why}")
