@@ -41,13 +41,26 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
     def _deciding(self) -> str | None:
         marks = self.model_.data
         own = marks.get("training", {})
-        return deciding_set(self.model_.history, lambda name: same_rows(marks[name], own))
+        return deciding_set(self.model_.history, lambda name: same_rows(marks.get(name, {}), own))
 
     @property
     def evals_result_(self) -> History:
         """The history of every metric on every validation set."""
         check_is_fitted(self, "model_")
         return self.model_.history
+
+    def evals_result(self) -> History:
+        """The histories under XGBoost's names of data sets: validation_0, validation_1, ..."""
+        histories = enumerate(self.evals_result_.values())
+        return {f"validation_{number}": own for number, own in histories}
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of trees that make the scores."""
+        check_is_fitted(self, "model_")
+        return self.model_.used
+
+    n_iter_ = n_estimators_
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:

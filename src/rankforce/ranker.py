@@ -181,9 +181,13 @@ class Ranker(Learnt):
         XGBoost's names of arguments are understood too, as is a column "qid" of a frame, and a
         `sample_weight` with one entry for each query.
         """
+        own = self.settings()
         calls = understand(
             [*(self._others.get("callbacks") or ()), *(callbacks or ())],
-            {"early_stopping_rounds": early_stopping_rounds},
+            {
+                "early_stopping_rounds": early_stopping_rounds or own.early_stopping_rounds,
+                "min_delta": own.min_delta or None,
+            },
         )
         asked = {"eval_metric": eval_metric, "eval_at": eval_at, "base": read_base(init_model)}
         asked["early_stopping_rounds"] = early_stopping_rounds

@@ -204,6 +204,7 @@ def test_a_scorecard_follows_the_same_set() -> None:
     expected = fit(eval_set=[VALID], eval_metric=card, early_stopping_rounds=3)
     ranker = fit(eval_set=[TRAIN, VALID], eval_metric=card, early_stopping_rounds=3)
     assert ranker.best_iteration_ == expected.best_iteration_
+    assert ranker.n_estimators_ == ranker.n_iter_ == ranker.best_iteration_
     tests = rf.scorecard([METRIC, "mrr"], level=0.2)
     expected = fit(eval_set=[VALID], eval_metric=tests, early_stopping_rounds=3)
     ranker = fit(eval_set=[TRAIN, VALID], eval_metric=tests, early_stopping_rounds=3)
@@ -264,6 +265,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_what_cannot_be_followed(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fit(eval_set=[TRAIN, VALID], **given)
+
+
+def test_two_wishes_must_agree() -> None:
+    stop = xgb.callback.EarlyStopping(rounds=3, min_delta=0.01)
+    ranker = rf.Ranker(**PARAMS, early_stopping_rounds=3, min_delta=0.01)
+    ranker.fit(TRAIN, eval_set=[VALID], callbacks=[stop])
+    for given in ({"early_stopping_rounds": 4}, {"min_delta": 0.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(given))} is .*, but the callback"):
+            rf.Ranker(**PARAMS, **given).fit(TRAIN, eval_set=[VALID], callbacks=[stop])
 
 
 def test_named_by_xgboost() -> None:

@@ -177,7 +177,8 @@ def test_xgboosts_early_stopping() -> None:
     )
     ranker.fit(X, Y, qid=QID, eval_set=[(X, Y), (XV, YV)], eval_qid=[QID, QV], verbose=False)
     best = ranker.best_iteration
-    assert ranker.best_score == max(ranker.evals_result_["valid_1"]["ndcg@5"])
+    assert ranker.best_score == max(ranker.evals_result()["validation_1"]["ndcg@5"])
+    assert [*ranker.evals_result()] == ["validation_0", "validation_1"]
     assert np.array_equal(ranker.predict(XV), ranker.predict(XV, iteration_range=(0, best + 1)))
     assert not np.array_equal(
         ranker.predict(XV), ranker.predict(XV, iteration_range=(0, len(ranker.model_.trees)))
@@ -378,6 +379,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"sampling_method": "gradient_based"}, "subsample_by='query' keeps whole queries"),
     ({"lambdarank_pair_method": "mean"}, "pairs are not drawn at random"),
     ({"lambdarank_unbiased": True}, "lambdarank_unbiased can be False"),
+    ({"lambdarank_normalization": False}, "norm='none' divides neither by the sum"),
     ({"grow_policy": "depthwise"}, "max_depth= bounds the depth"),
     ({"tree_method": "exact"}, "max_bin= says how many"),
     ({"device": "cuda"}, "device can be 'cpu'"),
@@ -403,8 +405,7 @@ def test_weights_of_columns_are_refused_by_fit_too() -> None:
 
 
 SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"lambdarank_normalization": False}, {"norm": "none"}),
-    ({"lambdarank_normalization": True}, {"norm": "lightgbm"}),
+    ({"lambdarank_normalization": True, "lambdarank_score_normalization": True}, {}),
     ({"enable_categorical": True}, {}),
     ({"random_state": None, "n_jobs": None, "max_bin": None}, {}),
     ({"min_split_loss": 0.5}, {"min_split_gain": 0.5}),

@@ -123,6 +123,7 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "silent": (True, False),
     "lambdarank_pair_method": ("topk",),
     "lambdarank_unbiased": (False,),
+    "lambdarank_normalization": (True,),
     "lambdarank_score_normalization": (True,),
     "lambdarank_bias_norm": (1, 2),
     "enable_categorical": (True, False),
@@ -139,13 +140,14 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "stochastic_rounding": (True,),
 }
 
-# Why some values are not there, and what comes nearest.
+# Why some values, or all others of a parameter, are not there, and what comes nearest.
 _RESCALES = "dart changes trees that are grown already, here a tree stays as it is"
 _BY_FORCE = (
     "it keeps rows by their own gradients, but a document's force depends on the others of its "
     "query: subsample=0.5, subsample_by='query' keeps whole queries"
 )
 _BINS = "features are put into bins; max_bin= says how many"
+_BOTH_NORMS = "norm='none' divides neither by the sum of forces nor by differences of scores"
 REASONS = {
     "dart": _RESCALES,
     "rf": "a forest does not boost: each of its trees would be grown from the same forces",
@@ -155,6 +157,8 @@ REASONS = {
     "depthwise": "the best leaf is split first; max_depth= bounds the depth",
     "exact": _BINS,
     "approx": _BINS,
+    "lambdarank_normalization": _BOTH_NORMS,
+    "lambdarank_score_normalization": _BOTH_NORMS,
     "mean": (
         "pairs are not drawn at random: leave it out, and lambdarank_num_pair_per_sample too, for "
         "all pairs"
@@ -251,7 +255,6 @@ def _verbosity(value: Any, out: dict[str, Any]) -> None:
 # Other name -> what to do with its value.
 MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "lambdarank_norm": _norm,
-    "lambdarank_normalization": _norm,
     "missing": _missing,
     "ndcg_exp_gain": _exponential_gain,
     "lambdarank_target": _target,
@@ -335,7 +338,7 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
         if any(same(value, choice) for choice in NO_CHANGE[name]):
             return
         choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
-        why = REASONS.get(value) if isinstance(value, str) else None
+        why = REASONS.get(value if isinstance(value, str) else name)
         raise ValueError(
             f"{name}={value!r} is not available here: {name} can be {choices}"
             + (f" ({why})" if why else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from rankforce.training.aliases import ALIASES
+from rankforce.training.aliases import ALIASES, same
 
 Callback = Callable[[Any], Any]
 
@@ -49,7 +49,7 @@ def understand(callbacks: Sequence[Any], given: dict[str, Any]) -> Understood:
         wish = own or wish
         for name, value in found.items():
             known = settings.get(name, given.get(name))
-            if known is not None and known != value:
+            if known is not None and not same(known, value):
                 what = f"{name} is {known!r}, but the callback {kind[1]} says {value!r}"
                 raise ValueError(f"{what}: give one of them")
             settings[name] = value
@@ -83,7 +83,7 @@ def _lightgbm_stopping(callback: Any) -> Read:
 
 def _xgboost_stopping(callback: Any) -> Read:
     found = {"early_stopping_rounds": callback.rounds}
-    if callback._min_delta:
+    if getattr(callback, "_min_delta", 0.0):  # since XGBoost 1.5
         found["min_delta"] = callback._min_delta
     return found, Wish(callback.data, callback.metric_name, callback.maximize)
 
