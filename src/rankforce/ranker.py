@@ -30,12 +30,9 @@ from rankforce.training.aliases import same
 from rankforce.training.also_called import also_called
 from rankforce.training.callbacks import understand
 from rankforce.training.eval_functions import of_queries
-from rankforce.training.eval_sets import beside as lay_beside
-from rankforce.training.eval_sets import eval_names as name_sets
 from rankforce.training.eval_sets import (
     eval_pairs,
-    is_same,
-    is_training_set,
+    make_parts,
     split_qid,
     weights,
     without_qid,
@@ -213,43 +210,19 @@ class Ranker(Learnt):
         part = Part("training", train, self._base_scores(train, init_score, settings.base))
         beside = {"qid": eval_qid, "group": eval_group}
         beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
-        pairs = eval_pairs(eval_set, eval_X, eval_y)
-        valid = self._valid(pairs, part, beside, given=given, names=eval_names, settings=settings)
+        valid = make_parts(
+            eval_pairs(eval_set, eval_X, eval_y),
+            part,
+            beside,
+            names=eval_names,
+            given=given,
+            make_data=lambda pair, own: with_missing(
+                self._eval_data(pair, train, **own), settings.missing
+            ),
+            start_from=lambda data, start: self._base_scores(data, start, settings.base),
+        )
         self.model_ = fit(settings, part, valid, callbacks=calls.callbacks, wish=calls.wish)
         return self
-
-    def _valid(
-        self,
-        pairs: list[Any],
-        train: Part,
-        beside: dict[str, Any],
-        *,
-        given: tuple[Any, Any],
-        names: Sequence[str] | None,
-        settings: Settings,
-    ) -> list[Part]:
-        """The validation sets; the training set among them starts from the same scores."""
-        sets, starts = [], []
-        for pair, own in zip(pairs, lay_beside(beside, len(pairs)), strict=True):
-            starts.append(own.pop("init_score"))
-            weight = own.pop("sample_weight")
-            if is_same(pair, given):
-                sets.append(train.data)
-                continue
-            if not isinstance(pair, RankingData):
-                X, own["qid"] = split_qid(pair[0], own["qid"], own["group"])
-                pair = X, pair[1]
-            own |= weights(weight, own["qid"], own["group"])
-            data = self._eval_data(pair, train.data, **own)
-            sets.append(with_missing(data, settings.missing))
-        is_own = [is_training_set(data, train.data) for data in sets]
-        named = name_sets(names, [data is train.data for data in sets])
-        return [
-            Part(name, data, train.base)
-            if own and start is None
-            else Part(name, data, self._base_scores(data, start, settings.base))
-            for name, data, start, own in zip(named, sets, starts, is_own, strict=True)
-        ]
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
         if isinstance(pair, RankingData):

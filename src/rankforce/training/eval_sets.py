@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.training.checkpoint import fingerprint, same_rows
+from rankforce.training.loop import Part
 
 QID = "qid"  # the column of a frame that XGBoost takes for the query of each row
 
@@ -30,7 +32,42 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
     return list(eval_set)
 
 
-def beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
+def make_parts(
+    pairs: Sequence[Any],
+    train: Part,
+    beside: dict[str, Any],
+    *,
+    names: Sequence[str] | None,
+    given: tuple[Any, Any],
+    make_data: Callable[[Any, dict[str, Any]], RankingData],
+    start_from: Callable[[RankingData, Any], Floats | None],
+) -> list[Part]:
+    """The validation sets; the training set among them starts from the same scores.
+
+    `given` is what the training set was made of, `make_data` makes others, and `start_from` says
+    which scores they start from.
+    """
+    sets, starts = [], []
+    for pair, own in zip(pairs, _each(beside, len(pairs)), strict=True):
+        starts.append(own.pop("init_score"))
+        weight = own.pop("sample_weight")
+        if _is_same(pair, given):
+            sets.append(train.data)
+            continue
+        if not isinstance(pair, RankingData):
+            X, own["qid"] = split_qid(pair[0], own["qid"], own["group"])
+            pair = X, pair[1]
+        sets.append(make_data(pair, own | weights(weight, own["qid"], own["group"])))
+    named = _eval_names(names, [data is train.data for data in sets])
+    return [
+        Part(name, data, train.base)
+        if start is None and is_training_set(data, train.data)
+        else Part(name, data, start_from(data, start))
+        for name, data, start in zip(named, sets, starts, strict=True)
+    ]
+
+
+def _each(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """For each validation set, what belongs to it."""
     found: list[dict[str, Any]] = [dict.fromkeys(given) for _ in range(count)]
     for name, values in given.items():
@@ -43,7 +80,7 @@ def beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
     return found
 
 
-def eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[str]:
+def _eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[str]:
     """Names as given, or LightGBM's: "training" for the same object, else "valid_0" and so on."""
     if given is None:
         return ["training" if own else f"valid_{number}" for number, own in enumerate(is_train)]
@@ -52,7 +89,7 @@ def eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[st
     return [str(name) for name in given]
 
 
-def is_same(pair: Any, given: tuple[Any, Any]) -> bool:
+def _is_same(pair: Any, given: tuple[Any, Any]) -> bool:
     """Whether a validation set is the very object that the training set is, or the same two."""
     if isinstance(pair, RankingData):
         return pair is given[0]
