@@ -87,7 +87,9 @@ class Model:
         """The model in LightGBM's own format; the trees that make the scores, or the first few."""
         count = self.used if trees is None else trees
         shown = {"boosting": "gbdt", "objective": "custom", "num_iterations": str(count)}
-        shown |= {name: str(self.parameters[name]) for name in SHOWN if name in self.parameters}
+        # LightGBM reads these as numbers: a schedule of rates is left to the trees.
+        known = {name: self.parameters.get(name) for name in SHOWN}
+        shown |= {n: str(value) for n, value in known.items() if isinstance(value, (int, float))}
         return model_text(self.head, self.trees[:count], shown)
 
     def save(self, folder: str | Path, *, trees: int | None = None) -> None:

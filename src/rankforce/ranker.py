@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankforce._metrics.average import mean
@@ -16,18 +15,34 @@ from rankforce._metrics.metric import Metric
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
+from rankforce.data.missing import mark_missing, with_missing
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.lightgbm import make_booster
+from rankforce.learnt import Learnt
 from rankforce.model import MANIFEST, Model, load_model
+from rankforce.prediction import (
+    choose_trees,
+    tree_contributions,
+    tree_leaves,
+    tree_scores,
+)
 from rankforce.ranking import Ranking, rank_documents
 from rankforce.training.aliases import same
-from rankforce.training.loop import Callback, Part, fit
+from rankforce.training.also_called import also_called
+from rankforce.training.callbacks import understand
+from rankforce.training.eval_functions import of_queries
+from rankforce.training.eval_sets import (
+    eval_pairs,
+    make_parts,
+    split_qid,
+    weights,
+    without_qid,
+)
+from rankforce.training.loop import Part, fit
 from rankforce.training.settings import Settings, make_settings
-from rankforce.training.watch import History, make_metrics
-from rankforce.trees.forest import count_splits
+from rankforce.training.watch import make_metrics
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]
+class Ranker(Learnt):
     """A ranker of boosted trees for any objective of :func:`rankforce.objective`.
 
     `k` is the cutoff one cares about; the other parameters of the objective (`tau`, `mu`, `gain`,
@@ -107,8 +122,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         given = self.get_params(deep=False)
         defaults = type(self)().get_params(deep=False)
         kept = {n: v for n, v in given.items() if n in self._others or not same(v, defaults[n])}
-        return make_settings(kept | {n: v for n, v in more.items() if v is not None})
+        kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
+        return make_settings(kept, **more)
 
+    @also_called(
+        base_margin="init_score",
+        sample_weight_eval_set="eval_sample_weight",
+        base_margin_eval_set="eval_init_score",
+        xgb_model="init_model",
+    )
     def fit(
         self,
         X: Any,
@@ -130,27 +152,53 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         eval_sample_weight: Sequence[Any] | None = None,
         eval_init_score: Sequence[Any] | None = None,
         eval_metric: Any = None,
-        eval_at: Sequence[int] = (),
+        eval_at: Sequence[int] | None = None,
         early_stopping_rounds: int | None = None,
         feature_name: Any = "auto",
         categorical_feature: Any = "auto",
-        callbacks: Sequence[Callback] | None = None,
+        callbacks: Sequence[Any] | None = None,
+        init_model: Any = None,
+        verbose: bool | int | None = None,
     ) -> Ranker:
         """Train on rows with features `X` and labels `y`; `X` may also be a RankingData.
 
         `eval_set` is a list of (X, y) pairs or of RankingData. The first metric on the first of
-        them decides the best iteration and early stopping. `init_score` has scores to start from,
-        `sources` further label columns by name, `preferences` explicit pairs of rows.
+        them that is not the training set decides the best iteration and early stopping, be it asked
+        for by `early_stopping_rounds` or by a callback of LightGBM or XGBoost; the training set,
+        the same rows with the same labels, never decides. `init_score` has scores to start from,
+        `init_model` a model to go on from instead of `base`, `sources` further label columns by
+        name, `preferences` explicit pairs of rows.
+
+        `eval_metric` is a name, a metric, a scorecard, a function or a list of these. A function
+        f(scores, labels) sees one query, and so does XGBoost's f(y_true, y_score), a cost that
+        returns a number; LightGBM's f(y_true, y_pred[, weight[, group]]) sees all rows and returns
+        (name, value, is_higher_better). `callbacks` are called after each tree; LightGBM's
+        `reset_parameter` and XGBoost's `LearningRateScheduler` set the learning rate of each.
+
+        XGBoost's names of arguments are understood too, as is a column "qid" of a frame, and a
+        `sample_weight` with one entry for each query.
         """
-        train = X
+        own = self.settings()
+        calls = understand(
+            [*(self._others.get("callbacks") or ()), *(callbacks or ())],
+            {
+                "early_stopping_rounds": early_stopping_rounds or own.early_stopping_rounds,
+                "min_delta": own.min_delta or None,
+            },
+        )
+        asked = {"eval_metric": eval_metric, "eval_at": eval_at, "base": read_base(init_model)}
+        asked["early_stopping_rounds"] = early_stopping_rounds
+        asked["progress"] = None if verbose is None else bool(verbose)
+        settings = self.settings(**asked | calls.settings)
+        train, given = X, (X, y)
         if not isinstance(X, RankingData):
+            X, qid = split_qid(X, qid, group)
             train = RankingData(
                 X,
                 y,
                 qid=qid,
                 group=group,
-                weight=sample_weight,
-                query_weight=query_weight,
+                **{"query_weight": query_weight} | weights(sample_weight, qid, group),
                 sources=sources,
                 preferences=preferences,
                 feature_names=None if isinstance(feature_name, str) else feature_name,
@@ -158,26 +206,22 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             )
         if not (train.has_labels or train.sources or train.preferences is not None):
             raise ValueError("training needs labels: give y")
-        sets = eval_pairs(eval_set, eval_X, eval_y)
-        parts = {"qid": eval_qid, "group": eval_group, "weight": eval_sample_weight}
-        beside = _beside(parts | {"init_score": eval_init_score}, len(sets))
-        names = eval_names or [f"valid_{number}" for number in range(len(sets))]
-        if len(names) != len(sets):
-            raise ValueError(f"eval_names has {len(names)} entries for {len(sets)} sets")
-        _check_callbacks(callbacks or ())
-        valid = []
-        for name, pair, own in zip(names, sets, beside, strict=True):
-            start = own.pop("init_score")
-            try:
-                data = self._eval_data(pair, train, **own)
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from None
-            valid.append(Part(str(name), data, self._base_scores(data, start)))
-        settings = self.settings(
-            eval_metric=eval_metric, early_stopping_rounds=early_stopping_rounds
+        train = with_missing(train, settings.missing)
+        part = Part("training", train, self._base_scores(train, init_score, settings.base))
+        beside = {"qid": eval_qid, "group": eval_group}
+        beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
+        valid = make_parts(
+            eval_pairs(eval_set, eval_X, eval_y),
+            part,
+            beside,
+            names=eval_names,
+            given=given,
+            make_data=lambda pair, own: with_missing(
+                self._eval_data(pair, train, **own), settings.missing
+            ),
+            start_from=lambda data, start: self._base_scores(data, start, settings.base),
         )
-        part = Part("training", train, self._base_scores(train, init_score))
-        self.model_ = fit(settings, part, valid, callbacks=callbacks or (), cutoffs=eval_at)
+        self.model_ = fit(settings, part, valid, callbacks=calls.callbacks, wish=calls.wish)
         return self
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
@@ -195,30 +239,78 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             like=train.schema,
         )
 
-    def _base_scores(self, data: RankingData, given: Any) -> Floats | None:
+    def _base_scores(self, data: RankingData, given: Any, base: Any) -> Floats | None:
         if given is not None:
             return np.asarray(given, dtype=np.float64)
-        if self.base is None or self.base == "regressor":
+        if base is None or base == "regressor":
             return None
-        return np.asarray(self.base.predict(data.features), dtype=np.float64)
+        return np.asarray(base.predict(data.features), dtype=np.float64)
 
+    @also_called(base_margin="init_score")
     def predict(
-        self, X: Any, *, num_iteration: int | None = None, init_score: Any = None
-    ) -> Floats:
+        self,
+        X: Any,
+        *,
+        num_iteration: int | None = None,
+        init_score: Any = None,
+        start_iteration: int = 0,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        iteration_range: tuple[int, int] | None = None,
+        ntree_limit: int | None = None,
+        raw_score: bool = False,
+        output_margin: bool = False,
+        validate_features: bool = False,
+    ) -> NDArray[Any]:
         """Scores, one per row: the higher, the better.
 
         They come from the trees up to the best iteration if training stopped early, else from all.
+        LightGBM's `start_iteration` and `num_iteration`, or XGBoost's `iteration_range` or
+        `ntree_limit`, choose other trees. `pred_leaf` gives the leaf of each row in each tree
+        instead, `pred_contrib` what :meth:`contributions` does. `raw_score`
+        and `output_margin` change nothing, because scores are never transformed, nor does
+        `validate_features`, because names of features are always compared.
         """
         check_is_fitted(self, "model_")
-        data = self._features(X)
+        model = self.model_
+        trees = choose_trees(
+            model,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            iteration_range=iteration_range,
+            ntree_limit=ntree_limit,
+        )
+        data = mark_missing(
+            self._features(without_qid(X, model.feature_names)), model.parameters.get("missing")
+        )
         threads = make_settings({"threads": self.threads}).thread_count
-        scores = self.model_.scores(data, trees=num_iteration, threads=threads)
-        if init_score is not None:
-            return scores + np.asarray(init_score, dtype=np.float64)
-        base = self.model_.base
-        if base is not None:
-            scores += np.asarray(base.predict(data), dtype=np.float64)
-        return scores
+        if pred_leaf:
+            return tree_leaves(model, data, trees, threads=threads)
+        start = init_score
+        if start is None and model.base is not None and not trees.start:
+            start = model.base.predict(data)
+        if pred_contrib:
+            found = tree_contributions(model, data, trees, threads=threads)
+            total = found[:, -1]
+        else:
+            found = total = tree_scores(model, data, trees, threads=threads)
+        if start is not None:
+            total += np.asarray(start, dtype=np.float64)
+        return found
+
+    def contributions(self, X: Any) -> Floats:
+        """How much each feature adds to the score of each row: SHAP values.
+
+        One column per feature, and a last one with what is expected of any row, and the scores of a
+        base model; a row adds up to its score.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> bool(np.allclose(ranker.contributions(data).sum(axis=1), ranker.predict(data)))
+        True
+        """
+        return self.predict(X, pred_contrib=True)
 
     def _features(self, X: Any) -> Any:
         if isinstance(X, RankingData):
@@ -262,6 +354,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         data = X
         if not isinstance(X, RankingData):
+            X, qid = split_qid(X, qid, group)
             if qid is None and group is None:
                 raise ValueError(
                     "score needs queries: give qid= or group= (in GridSearchCV: scikit-learn's "
@@ -272,7 +365,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 y,
                 qid=qid,
                 group=group,
-                weight=sample_weight,
+                **weights(sample_weight, qid, group),
                 like=self.model_.schema,
             )
         if not data.has_labels:
@@ -288,54 +381,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             wanted or self._others.get("eval_metric") or self.model_.parameters.get("eval_metric")
         )
         if given is not None and isinstance(self.objective, str):
-            return make_metrics(given, None, k=self.k)[0]
+            return of_queries(make_metrics(given, None, k=self.k)[:1])[0]
         settings = self.settings()
-        return make_metrics(given, settings.make_objective(), k=settings.k)[0]
-
-    @property
-    def best_iteration_(self) -> int | None:
-        """Number of trees at the best value of the deciding metric; without one, all of them."""
-        check_is_fitted(self, "model_")
-        return self.model_.best_iteration
-
-    @property
-    def evals_result_(self) -> History:
-        """The history of every metric on every validation set."""
-        check_is_fitted(self, "model_")
-        return self.model_.history
-
-    @property
-    def best_score_(self) -> dict[str, dict[str, float]]:
-        """Every metric on every validation set at the best iteration."""
-        best = self.best_iteration_ or 0
-        return {
-            name: {metric: values[best - 1] for metric, values in metrics.items() if values}
-            for name, metrics in self.evals_result_.items()
-        }
-
-    @property
-    def booster_(self) -> Any:
-        """The model as a plain LightGBM booster."""
-        check_is_fitted(self, "model_")
-        return make_booster(self.model_.text())
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features that the model was trained on."""
-        check_is_fitted(self, "model_")
-        return len(self.model_.feature_names)
-
-    @property
-    def feature_name_(self) -> list[str]:
-        """Names of the features."""
-        check_is_fitted(self, "model_")
-        return self.model_.feature_names
-
-    @property
-    def feature_importances_(self) -> NDArray[np.int64]:
-        """Number of nodes that split on each feature."""
-        check_is_fitted(self, "model_")
-        return count_splits(self.model_.trees[: self.model_.used], self.n_features_in_)
+        return of_queries(make_metrics(given, settings.make_objective(), k=settings.k)[:1])[0]
 
     def save(self, folder: str | Path) -> None:
         """Write LightGBM's model text and a manifest (JSON) into `folder`."""
@@ -384,44 +432,17 @@ def _restored(value: Any) -> Any:
     return float("inf") if value == "inf" else value
 
 
-def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
-    """Validation sets as a list, however they were given: LightGBM has three ways."""
-    if eval_X is not None:
-        if eval_set is not None:
-            raise ValueError("give eval_set or eval_X, not both")
-        several = isinstance(eval_X, (tuple, list))
-        return list(zip(eval_X, eval_y, strict=True)) if several else [(eval_X, eval_y)]
-    if eval_set is None:
-        return []
-    if isinstance(eval_set, RankingData):
-        return [eval_set]
-    is_one = isinstance(eval_set, tuple) and len(eval_set) == 2
-    if is_one and not isinstance(eval_set[0], (tuple, RankingData)):
-        return [eval_set]
-    return list(eval_set)
-
-
-def _beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """For each validation set, what belongs to it."""
-    found: list[dict[str, Any]] = [dict.fromkeys(given) for _ in range(count)]
-    for name, values in given.items():
-        if values is None:
-            continue
-        if len(values) != count:
-            raise ValueError(f"eval_{name} has {len(values)} entries for {count} validation sets")
-        for own, value in zip(found, values, strict=True):
-            own[name] = value
-    return found
-
-
-def _check_callbacks(callbacks: Sequence[Callback]) -> None:
-    for callback in callbacks:
-        if getattr(callback, "before_iteration", False):
-            name = getattr(callback, "__name__", type(callback).__name__)
-            raise ValueError(
-                f"callback {name} wants to run before a tree, as LightGBM's reset_parameter does: "
-                "only after a tree is possible"
-            )
+def read_base(given: Any) -> Any:
+    """A model to go on from: the one given, or the one in the files at that place."""
+    if isinstance(given, (str, Path)):
+        return load(given)
+    if given is not None and not hasattr(given, "predict"):
+        raise ValueError(f"init_model is {given!r}: give a model with predict(), or its folder")
+    if type(given).__module__ == "xgboost.core":
+        raise ValueError(
+            "init_model is XGBoost's Booster: give the XGBRanker, which has predict(X)"
+        )
+    return given
 
 
 def _relabel(data: RankingData, y: Any) -> RankingData:

@@ -91,6 +91,48 @@ def test_rank_prints_the_best_first(folder):
     assert trec[0].split()[1] == "Q0"
 
 
+def with_ids(folder, path, change):
+    """The validation data with ids of documents, one of them changed."""
+    data = rf.read(folder / "valid.txt")
+    ids = [f"d{row}" for row in range(data.rows)]
+    ids[0] = change
+    write(rf.RankingData(data.features, data.labels, qid=data.qid, doc_ids=ids), path)
+    return ("rank", "--model", folder / "run", "--data", path, "--format", "trec")
+
+
+def test_rank_writes_a_run(folder, tmp_path):
+    arguments = with_ids(folder, tmp_path / "good.parquet", "first")
+    run_inside(*arguments, "--out", tmp_path / "good.run")
+    data = rf.read(tmp_path / "good.parquet")
+    scores = rf.load(folder / "run").predict(data)
+    found = rf.read_run(tmp_path / "good.run")
+    for query, document, score in zip(data.qid, data.doc_ids, scores, strict=True):
+        assert found[str(query)][document] == score
+    assert run_inside(*arguments).stdout == (tmp_path / "good.run").read_text()
+
+
+@pytest.mark.parametrize("wrong", ["two words", "two\nlines", "tab\tbed", "", "no\u2003break"])
+def test_rank_refuses_ids_that_break_a_run(folder, tmp_path, wrong):
+    """By the rule and in the words of `write_run`, and nothing is written."""
+    arguments = with_ids(folder, tmp_path / "bad.parquet", wrong)
+    answer = run_inside(*arguments, "--out", tmp_path / "bad.run")
+    assert answer.returncode != 0
+    assert not (tmp_path / "bad.run").exists()
+    query = str(rf.read(tmp_path / "bad.parquet").qid[0])
+    with pytest.raises(ValueError, match="expected text without whitespace") as caught:
+        rf.write_run({query: {wrong: 1.0}}, tmp_path / "bad.run")
+    assert str(caught.value) in answer.stderr
+    printed = run_inside(*arguments)
+    assert printed.stdout == ""
+    assert f"the document id is {wrong!r}: expected text without whitespace" in printed.stderr
+
+
+def test_rank_refuses_an_id_that_stands_twice(folder, tmp_path):
+    arguments = with_ids(folder, tmp_path / "twice.parquet", "d1")
+    assert "document 'd1' of query" in run_inside(*arguments).stderr
+    assert "stands twice" in run_inside(*arguments).stderr
+
+
 def test_evaluate_agrees_with_the_library(folder, tmp_path):
     data = rf.read(folder / "valid.txt")
     scores = rf.load(folder / "run").predict(data)

@@ -426,17 +426,13 @@ def test_callback_that_scores() -> None:
         assert np.array_equal(scores, ranker.predict(XV, num_iteration=number))
 
 
-def test_callback_that_changes_parameters() -> None:
-    """LightGBM's schedule of the learning rate: either refused in a sentence, or obeyed."""
-    rates, reason = [0.4, 0.2, 0.1, 0.05], None
-    try:
-        ranker = make().fit(DATA, callbacks=[lgb.reset_parameter(learning_rate=rates)])
-    except ValueError as error:
-        reason = str(error)
-    if reason is not None:
-        assert "learning_rate" in reason or "reset_parameter" in reason
-        return
-    assert [float(tree.fields["shrinkage"]) for tree in ranker.model_.trees] == rates
+def test_callback_that_runs_before_a_tree() -> None:
+    def early(moment: Any) -> None:
+        raise AssertionError
+
+    early.before_iteration = True  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="callback early wants to run before a tree"):
+        make().fit(DATA, callbacks=[early])
 
 
 def test_callback_that_fails_is_heard() -> None:

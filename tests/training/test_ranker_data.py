@@ -283,7 +283,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "columns of validation": (
         {"eval_set": [(XV[:, :5], YV)], "eval_group": [GV]},
-        "valid_0: the data has 5 features, the model was trained on 136",
+        r"eval_set\[0\]: the data has 5 features, the model was trained on 136",
     ),
     "stopping without validation": ({"early_stopping_rounds": 3}, "needs a validation set"),
     "unknown metric": ({"eval_set": [VALID], "eval_metric": "mdcg@10"}, "mdcg"),

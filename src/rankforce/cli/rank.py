@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from rankforce.cli.files import add_model_and_data, columns_of, output
 
@@ -35,13 +36,26 @@ def run(options: argparse.Namespace) -> None:
     data = rf.read(options.data, like=ranker, **columns_of(options))
     ranking = ranker.rank(data, top=options.top)
     documents = ranking.row.tolist() if data.doc_ids is None else data.doc_ids[ranking.row].tolist()
+    if options.format == "trec" and not options.json:
+        _write_run(options, ranking.query.tolist(), documents, ranking.score.tolist())
+        return
     columns = (ranking.query.tolist(), ranking.rank.tolist(), documents, ranking.score.tolist())
     lines = zip(*columns, strict=True)
     with output(options.out) as file:
         if options.json:
             keys = ("query", "rank", "document", "score")
             file.write(json.dumps([dict(zip(keys, line, strict=True)) for line in lines]) + "\n")
-        elif options.format == "trec":
-            file.writelines(f"{q} Q0 {d} {r} {s!r} rankforce\n" for q, r, d, s in lines)
         else:
             file.writelines(f"{q}\t{r}\t{d}\t{s!r}\n" for q, r, d, s in lines)
+
+
+def _write_run(options: argparse.Namespace, *columns: list[Any]) -> None:
+    """The ranking as a run, by the rules of all files of runs."""
+    from rankforce.data.runs import RUN, from_columns
+    from rankforce.data.trec import run_texts
+
+    queries, documents, scores = columns
+    found = from_columns([list(map(str, queries)), list(map(str, documents)), scores], RUN, "data")
+    texts = list(run_texts(found, place=options.out or "standard output"))
+    with output(options.out) as file:
+        file.writelines(texts)

@@ -112,9 +112,13 @@ def write_run(run: Any, path: PathLike, *, tag: str = "rankforce") -> None:
     q1 Q0 b 2 0.5 mine
     q1 Q0 a 3 0.5 mine
     """
-    _check_words([tag], f"{path}: the tag")
-    found = as_run(run)
-    _write(path, (_run_lines(path, query, found[query], tag) for query in found))
+    _write(path, run_texts(as_run(run), place=path, tag=tag))
+
+
+def run_texts(run: Run, *, place: PathLike, tag: str = "rankforce") -> Iterator[str]:
+    """The lines of a file of this run, a query at a time; `place` is for messages."""
+    _check_words([tag], f"{place}: the tag")
+    return (_run_lines(place, query, run[query], tag) for query in run)
 
 
 def write_qrels(qrels: Any, path: PathLike) -> None:

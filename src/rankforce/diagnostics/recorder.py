@@ -205,11 +205,13 @@ class Recorder:
             self.curves.about["against"] = self.against.name
 
     def _make_metrics(self, objective: AnyObjective, watched: Sequence[str]) -> list[Metric]:
+        from rankforce.training.eval_functions import of_queries
         from rankforce.training.watch import make_metrics, watched_metrics
 
         if self.metrics is None:
             return watched_metrics(watched, objective, k=self.scene.k)
-        return make_metrics(self.metrics, objective, k=self.scene.k) if self.metrics else []
+        made = make_metrics(self.metrics, objective, k=self.scene.k) if self.metrics else []
+        return of_queries(made)
 
     def _take(self, scores: Floats) -> Floats:
         return scores[self.sample.rows]

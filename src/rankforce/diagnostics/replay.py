@@ -11,6 +11,7 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.named import at_cutoff
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_whole
+from rankforce.data.missing import mark_missing
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.recorder import Recorder
@@ -62,7 +63,7 @@ def diagnose(
     count = make_settings({"threads": threads}).thread_count
     start = np.zeros(data.rows)
     if fitted.base is not None:
-        start = np.asarray(fitted.base.predict(data.like(fitted.schema).features), np.float64)
+        start = np.asarray(fitted.base.predict(_features(fitted, data)), np.float64)
     rows = recorder.sample.rows
     for number, before, after in _stages(fitted, data, start, recorder.every, count):
         now = Now(norm, max(number - 1 - fitted.base_trees, 0), count)
@@ -74,7 +75,7 @@ def _stages(
     model: Model, data: RankingData, start: Floats, every: int, threads: int
 ) -> Iterator[tuple[int, Floats, Floats]]:
     """Numbers of trees, the scores one tree earlier, and the scores."""
-    features = data.like(model.schema).features
+    features = _features(model, data)
     scores, done = start.copy(), 0
     for number in sorted({*range(1, model.used + 1, every), model.used}):
         for last in (number - 1, number):
@@ -83,6 +84,10 @@ def _stages(
                 add_scores(stack(model.trees[done:last]), features, scores, threads=threads)
                 done = last
         yield number, before, scores
+
+
+def _features(model: Model, data: RankingData) -> Any:
+    return mark_missing(data.like(model.schema).features, model.parameters.get("missing"))
 
 
 def _ranker(model: Any) -> Ranker:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.importance import importance as importance_of
 from rankforce.model import Model
-from rankforce.trees.forest import count_splits
 
 
 def importance(model: Model) -> list[dict[str, Any]]:
@@ -22,13 +22,8 @@ def importance(model: Model) -> list[dict[str, Any]]:
     """
     names = model.feature_names
     trees = model.trees[: model.used]
-    splits = count_splits(trees, len(names))
-    gains = np.zeros(len(names))
-    for tree in trees:
-        feature = tree.numbers("split_feature", np.int64)
-        gain = tree.numbers("split_gain", np.float64)
-        if len(gain) == len(feature):  # a model that another tool wrote may have none
-            gains += np.bincount(feature, weights=gain, minlength=len(names))
+    splits = importance_of(trees, len(names), kind="split")
+    gains = importance_of(trees, len(names), kind="gain")
     used = sorted(np.flatnonzero(splits), key=lambda f: (-gains[f], -splits[f], f))
     return [
         {"feature": names[f], "gain": float(f"{gains[f]:.6g}"), "splits": int(splits[f])}

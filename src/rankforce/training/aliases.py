@@ -67,12 +67,20 @@ ALIASES = {
     "quantized": "quantised",
     "num_grad_quant_bins": "quantised_levels",
     "verbose": "verbosity",
+    "ndcg_eval_at": "eval_at",
+    "ndcg_at": "eval_at",
+    "map_eval_at": "eval_at",
+    "map_at": "eval_at",
+    "mc": "monotone_constraints",
+    "monotone_constraint": "monotone_constraints",
+    "monotonic_cst": "monotone_constraints",
     # XGBoost
     "nthread": "threads",
     "alpha": "reg_alpha",
     "lambda": "reg_lambda",
     "gamma": "min_split_gain",
     "lambdarank_num_pair_per_sample": "tau",
+    "min_split_loss": "min_split_gain",
     # the fork of Adalia et al. 2025
     "lambdagap_weight": "mu",
 }
@@ -110,16 +118,69 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "deterministic": (True, False),
     "force_row_wise": (True, False),
     "force_col_wise": (True, False),
-    "importance_type": ("split",),
     "class_weight": (None,),
     "subsample_for_bin": (200000,),
     "silent": (True, False),
     "lambdarank_pair_method": ("topk",),
     "lambdarank_unbiased": (False,),
     "lambdarank_normalization": (True,),
+    "lambdarank_score_normalization": (True,),
+    "lambdarank_bias_norm": (1, 2),
+    "enable_categorical": (True, False),
+    "validate_parameters": (True, False),
+    "multi_strategy": ("one_output_per_tree",),
+    "sampling_method": ("uniform",),
+    "num_parallel_tree": (1,),
+    "linear_tree": (False,),
+    "tree_learner": ("serial",),
+    "colsample_bylevel": (1,),
+    "scale_pos_weight": (1,),
+    "base_score": (0,),
     "quant_train_renew_leaf": (True,),
     "stochastic_rounding": (True,),
 }
+
+# Why some values, or all others of a parameter, are not there, and what comes nearest.
+_RESCALES = "dart changes trees that are grown already, here a tree stays as it is"
+_BY_FORCE = (
+    "it keeps rows by their own gradients, but a document's force depends on the others of its "
+    "query: subsample=0.5, subsample_by='query' keeps whole queries"
+)
+_BINS = "features are put into bins; max_bin= says how many"
+_BOTH_NORMS = "norm='none' divides neither by the sum of forces nor by differences of scores"
+REASONS = {
+    "dart": _RESCALES,
+    "rf": "a forest does not boost: each of its trees would be grown from the same forces",
+    "goss": _BY_FORCE,
+    "gradient_based": _BY_FORCE,
+    "gblinear": "only trees are grown",
+    "depthwise": "the best leaf is split first; max_depth= bounds the depth",
+    "exact": _BINS,
+    "approx": _BINS,
+    "lambdarank_normalization": _BOTH_NORMS,
+    "lambdarank_score_normalization": _BOTH_NORMS,
+    "mean": (
+        "pairs are not drawn at random: leave it out, and lambdarank_num_pair_per_sample too, for "
+        "all pairs"
+    ),
+}
+
+# Parameters of others that are not there at all, and what comes nearest.
+REFUSED = {
+    "feature_weights": (
+        "columns are drawn with equal chances (colsample_bytree); feature_contri scales the gain "
+        "of their splits"
+    ),
+    "feature_types": "give categorical_feature to fit, or columns of categories",
+    "xgb_model": "give it to fit, as init_model or xgb_model",
+    "init_model": "give it to fit",
+    "drop_rate": _RESCALES,
+    "top_rate": _BY_FORCE,
+    "other_rate": _BY_FORCE,
+    "lambdarank_position_bias_regularization": "position bias is not estimated",
+}
+
+_THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
 
 # Parameters that LightGBM gets as they are.
 PASSED = {
@@ -175,6 +236,12 @@ def _extended(value: Any, out: dict[str, Any]) -> None:
         out["objective"] = f"lambdamart-ex {value}"
 
 
+def _missing(value: Any, out: dict[str, Any]) -> None:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if value is not None and not (is_number and math.isnan(value)):
+        out["missing"] = value  # NaN always is
+
+
 def _by_query(value: Any, out: dict[str, Any]) -> None:
     out["subsample_by"] = "query" if value else "row"
 
@@ -188,6 +255,7 @@ def _verbosity(value: Any, out: dict[str, Any]) -> None:
 # Other name -> what to do with its value.
 MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "lambdarank_norm": _norm,
+    "missing": _missing,
     "ndcg_exp_gain": _exponential_gain,
     "lambdarank_target": _target,
     "lambda_ex": _extended,
@@ -207,6 +275,8 @@ def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], d
     said: dict[str, str] = {}
     for name, value in given.items():
         canonical = ALIASES.get(name, name)
+        if value is None and (name in _THEIRS or canonical in PASSED):
+            continue  # as LightGBM and XGBoost write what is at its default
         found: dict[str, Any] = {}
         if canonical in MEANINGS:
             MEANINGS[canonical](value, found)
@@ -252,6 +322,12 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def refuse(name: str) -> None:
+    """Complain about a parameter of others that is not there at all."""
+    if name in REFUSED:
+        raise ValueError(f"{name} is not available here: {REFUSED[name]}")
+
+
 def _is_general(objective: Any) -> bool:
     """LightGBM's name for the whole family: the forks say with another parameter which one."""
     return isinstance(objective, str) and objective.strip().lower() == "lambdarank"
@@ -259,10 +335,15 @@ def _is_general(objective: Any) -> bool:
 
 def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
     if name in NO_CHANGE:
-        if value in NO_CHANGE[name]:
+        if any(same(value, choice) for choice in NO_CHANGE[name]):
             return
         choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
-        raise ValueError(f"{name}={value!r} is not available here: {name} can be {choices}")
+        why = REASONS.get(value if isinstance(value, str) else name)
+        raise ValueError(
+            f"{name}={value!r} is not available here: {name} can be {choices}"
+            + (f" ({why})" if why else "")
+        )
+    refuse(name)
     names = {*known, *ALIASES, *MEANINGS, *PASSED, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""

@@ -26,6 +26,8 @@ _FREE = {
     "n_estimators",
     "early_stopping_rounds",
     "min_delta",
+    "eval_at",  # the metrics have their cutoffs
+    "importance_type",
 }
 
 
@@ -40,6 +42,7 @@ def record(
     values["eval_metric"] = [metric.name for metric in metrics]
     values["n_estimators"] = settings.n_estimators
     values["early_stopping_rounds"] = settings.early_stopping_rounds
+    values["importance_type"] = settings.importance_type
     values |= settings.engine
     return {name: _plain(value) for name, value in values.items() if value is not None}
 
@@ -87,8 +90,23 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
     return marks
 
 
+# What says that rows are the same, whatever their queries are called and scores start from.
+_ROWS = ("rows", "features", "labels", "sizes", "order of rows", "sample of features")
+
+
+def same_rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two fingerprints are of the same documents with the same labels."""
+    return all(one.get(key) == other.get(key) for key in _ROWS)
+
+
 def _mark(values: Any) -> int | None:
     return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())
+
+
+def _rates(rate: Any, trees: int) -> Any:
+    """The rates of the trees that are there: those to come may change."""
+    rates = rate[:trees] if isinstance(rate, list) else [rate] * trees
+    return rates[0] if len({*rates}) == 1 else rates
 
 
 def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -> Model | None:
@@ -107,6 +125,8 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
     # The metric last: it follows from the objective where it is not given.
     for name in sorted(names, key=lambda name: (name == "eval_metric", name)):
         old, new = model.parameters.get(name), parameters.get(name)
+        if name == "learning_rate":
+            old, new = (_rates(value, len(model.trees)) for value in (old, new))
         if json.dumps(old) != json.dumps(new):
             raise ValueError(
                 f"checkpoint {place} belongs to another run: {name} was {old!r}, now {new!r}"

@@ -14,6 +14,7 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.splits import query_folds
 from rankforce.ranker import Ranker
+from rankforce.training.eval_functions import of_queries
 from rankforce.training.watch import Watched, make_metrics
 
 
@@ -73,7 +74,8 @@ def cv(
     template = Ranker(**ranker) if isinstance(ranker, dict) else ranker
     settings = template.settings()
     chosen = make_metrics(metrics or settings.eval_metric, settings.make_objective(), k=settings.k)
-    board = Scoreboard(chosen, data)  # labels that are not there are missed before training
+    # Labels that are not there are missed before training.
+    board = Scoreboard(of_queries(chosen), data)
     queries = len(data.sizes)
     parts = query_folds(queries, folds, seed=seed)
     scores = np.full(data.rows, np.nan)

@@ -59,10 +59,10 @@ def log_to(
     >>> class Printer:
     ...     def log(self, name: str, value: float, step: int) -> None:
     ...         print(name, step)
-    >>> data = rf.make_data("yahoo", queries=20)
+    >>> train, valid = (rf.make_data("yahoo", queries=20, seed=seed) for seed in (1, 2))
     >>> ranker = rf.Ranker(n_estimators=2, k=5, progress=False)
     >>> with rf.log_to(Printer()) as log:
-    ...     _ = ranker.fit(data, eval_set=[data], callbacks=[log])
+    ...     _ = ranker.fit(train, eval_set=[valid], callbacks=[log])
     valid_0/ndcg@5 1
     valid_0/ndcg@5 2
     """

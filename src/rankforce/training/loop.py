@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +15,18 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import Grower, choose_histograms
 from rankforce.kernels import trees as kernels
 from rankforce.model import Model
+from rankforce.notes import note
 from rankforce.queries import QueryIndex
 from rankforce.threads import run_rows
-from rankforce.training.checkpoint import fingerprint, record, resume
+from rankforce.training.callbacks import NO_WISH, Callback, Wish, check_wish
+from rankforce.training.checkpoint import fingerprint, record, resume, same_rows
+from rankforce.training.constraints import for_features
+from rankforce.training.eval_functions import OfRows
 from rankforce.training.forces import Forces
 from rankforce.training.progress import Progress
 from rankforce.training.settings import Settings
 from rankforce.training.steps import leaf_steps, sum_leaves
-from rankforce.training.watch import Evaluation, Watch, make_metrics
+from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
 from rankforce.trees.forest import add_scores, route
 from rankforce.trees.tree import Tree, stack
 
@@ -73,19 +77,16 @@ class Moment(NamedTuple):
     threads: int
 
 
-Callback = Callable[[Any], Any]
-
-
 def fit(
     settings: Settings,
     train: Part,
     valid: Sequence[Part] = (),
     *,
     callbacks: Sequence[Callback] = (),
-    cutoffs: Sequence[int] = (),
+    wish: Wish = NO_WISH,
 ) -> Model:
-    """Train a model."""
-    run = Run(settings, train, valid, cutoffs)
+    """Train a model; `wish` is what callbacks say about the decision to stop."""
+    run = Run(settings, train, valid, wish)
     try:
         run.go(callbacks)
     except KeyboardInterrupt:
@@ -100,38 +101,71 @@ def fit(
 class Run:
     """The state of one training run."""
 
-    def __init__(
-        self, settings: Settings, train: Part, valid: Sequence[Part], cutoffs: Sequence[int]
-    ) -> None:
+    def __init__(self, settings: Settings, train: Part, valid: Sequence[Part], wish: Wish) -> None:
         self.settings = settings
         self.objective = settings.make_objective()
-        self.parts = _check_parts([train, *valid])
+        self.marks = [fingerprint(part.data, part.base) for part in (train, *valid)]
+        self.parts = _check_parts([train, *valid], self.marks)
         self.threads = settings.thread_count
         base_trees = settings.base_estimators if settings.base == "regressor" else 0
         self.total = base_trees + settings.n_estimators
         self.stopped_at: int | None = None  # number of trees, where a callback decided
         self.progress = Progress(self.total, settings.progress)
-        metrics = make_metrics(settings.eval_metric, self.objective, k=settings.k, cutoffs=cutoffs)
         if settings.checkpoint and (stateful := sorted(STATEFUL & {*settings.engine})):
             raise ValueError(f"a run with {', '.join(stateful)} cannot be taken up: no checkpoint")
-        self.watch = Watch(
-            metrics,
-            [(part.name, part.data) for part in valid],
-            rounds=settings.early_stopping_rounds,
-            min_delta=settings.min_delta,
-            threads=self.threads,
-        )
-        if settings.early_stopping_rounds and not valid:
-            raise ValueError("early_stopping_rounds needs a validation set: give eval_set")
+        self.watch = self._make_watch(valid, wish)
+        if settings.early_stopping_rounds:
+            self._check_stopping(wish)
         self.forces = Forces(self.objective, train.data, settings, base_trees=base_trees)
         self.scores = [_start(part) for part in self.parts]
         self.grower = self._make_grower(train.data)
         self.model = self._make_model(train.data, base_trees)
 
+    def _make_watch(self, valid: Sequence[Part], wish: Wish) -> Watch:
+        settings = self.settings
+        metrics = make_metrics(
+            settings.eval_metric, self.objective, k=settings.k, cutoffs=settings.eval_at or ()
+        )
+        if isinstance(metrics[0], OfRows):
+            metrics[0].higher = wish.higher
+        own, *others = self.marks
+        is_training = {
+            part.name: same_rows(marks, own) for part, marks in zip(valid, others, strict=True)
+        }
+        return Watch(
+            metrics,
+            [(part.name, part.data) for part in valid],
+            deciding=deciding_set(is_training, is_training.__getitem__),
+            rounds=settings.early_stopping_rounds,
+            min_delta=settings.min_delta,
+            threads=self.threads,
+        )
+
+    def _check_stopping(self, wish: Wish) -> None:
+        """Say what decides when to stop; an error if nothing can."""
+        watch = self.watch
+        if not watch.names:
+            raise ValueError("early_stopping_rounds needs a validation set: give eval_set")
+        if watch.deciding is None:
+            raise ValueError(
+                "early stopping needs another data set than the training set, which never decides: "
+                "add one to eval_set"
+            )
+        check_wish(wish, names=watch.names, deciding=watch.deciding, metrics=watch.metrics)
+        if watch.is_guessed and wish.higher is None:
+            note(
+                f"{watch.metrics[0].name} decides when to stop and is a cost, as in XGBoost: "
+                "if higher is better, make rf.metric(f) of a function f(scores, labels)"
+            )
+        what = watch.metrics[0].key if watch.card is None else repr(watch.card)
+        self.progress.say(f"{what} on {watch.deciding} decides when to stop")
+
     def _make_grower(self, data: RankingData) -> Grower:
         settings = self.settings
         share = settings.subsample if settings.subsample_freq else 1.0
-        parameters = settings.engine_parameters(share)
+        parameters = for_features(
+            settings.engine_parameters(share), data.feature_names, data.categorical
+        )
         others = parameters | ({"categorical features": True} if data.categorical else {})
         histograms = choose_histograms(settings.quantised, settings.quantised_levels, others)
         self.progress.say(f"{self.objective.name} on {data}: {histograms.why}")
@@ -153,7 +187,8 @@ class Run:
         """An empty model, or the trees that a checkpoint has."""
         settings = self.settings
         parameters = record(settings, self.objective, self.watch.metrics)
-        marks = {part.name: fingerprint(part.data, part.base) for part in self.parts}
+        named = zip([part.name for part in self.parts], self.marks, strict=True)
+        marks = dict(named) | {self.parts[0].name: self.marks[0]}
         model = Model("", [], 0, parameters, repr(self.objective), self.watch.history)
         model.base = settings.base if base_trees == 0 else None
         model.base_trees = base_trees
@@ -219,7 +254,7 @@ class Run:
         values = tree.leaf_value
         if not self.leaves_by_engine:
             values = self._steps(leaf, tree.leaves, lam, hess, iteration)
-        rate = self.settings.learning_rate
+        rate = self.settings.rate(iteration - self.model.base_trees)
         final = tree.with_values(rate * values, rate)
         for part, scores in zip(self.parts, self.scores, strict=True):
             if part is not self.parts[0]:
@@ -320,17 +355,19 @@ def _plain_origin(data: RankingData) -> dict[str, Any]:
     return kept
 
 
-def _check_parts(parts: list[Part]) -> list[Part]:
-    """The data sets, if they can be scored by one model."""
+def _check_parts(parts: list[Part], marks: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """The data sets, if they can be scored by one model; only the training set may come twice."""
     columns = parts[0].data.features.shape[1]
     if not parts[0].data.rows or not columns:
         rows = parts[0].data.rows
         raise ValueError(f"there is nothing to train on: {rows} rows, {columns} features")
     seen: set[str] = set()
-    for part in parts:
-        if part.name in seen:
+    for number, part in enumerate(parts):
+        is_other = not same_rows(marks[0], marks[number])
+        if part.name in seen or (part.name == parts[0].name and is_other):
             raise ValueError(f"two data sets are called {part.name!r}: names must differ")
-        seen.add(part.name)
+        if number:
+            seen.add(part.name)
         data = part.data
         if not (data.has_labels or data.sources or data.preferences is not None):
             raise ValueError(f"{part.name} has no labels")

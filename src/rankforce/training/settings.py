@@ -13,8 +13,11 @@ import numpy as np
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.make import objective as make_objective
 from rankforce._objectives.mixed import make_one, parts_of
+from rankforce.checks import check_number, check_whole
+from rankforce.importance import check_kind
 from rankforce.threads import usable_cores
 from rankforce.training.aliases import translate
+from rankforce.training.constraints import READERS
 
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
 # (`benchmarks/quality.py`; with 63 bins a made-up set lost a little). Half the rows that it finds
@@ -56,7 +59,7 @@ class Settings:
     base: Any = None
     base_estimators: int = 10
     n_estimators: int = 100
-    learning_rate: float = 0.1
+    learning_rate: Any = 0.1  # a number, or one for each tree
     num_leaves: int = 31
     max_depth: int = -1
     min_child_samples: int = 20
@@ -74,11 +77,14 @@ class Settings:
     quantised: bool | None = None
     quantised_levels: int = 64
     eval_metric: Any = None
+    eval_at: Any = None
     early_stopping_rounds: int | None = None
     min_delta: float = 0.0
     checkpoint: Any = None
     checkpoint_every: int = 10
     progress: bool | None = None
+    importance_type: str | None = None
+    missing: float | None = None
     engine: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def make_objective(self) -> AnyObjective:
@@ -94,6 +100,15 @@ class Settings:
         given = {name: getattr(self, name) for name in OF_OBJECTIVE}
         given = {name: value for name, value in given.items() if value is not None}
         return make_objective(self.objective, seed=self.seed, **given)
+
+    def rate(self, tree: int) -> float:
+        """The learning rate of a tree; trees of a base model, with numbers below 0, get the first.
+
+        >>> Settings(learning_rate=[0.2, 0.1]).rate(1)
+        0.1
+        """
+        rates = self.learning_rate
+        return float(rates[max(tree, 0)] if isinstance(rates, list) else rates)
 
     @property
     def thread_count(self) -> int:
@@ -131,20 +146,53 @@ class Settings:
 NAMES = {field.name for field in dataclasses.fields(Settings)} - {"engine"}
 
 
-def make_settings(given: dict[str, Any]) -> Settings:
-    """Settings from parameters under any of their names.
+def make_settings(given: dict[str, Any], **more: Any) -> Settings:
+    """Settings from parameters under any of their names; what `more` has is not None wins.
 
     >>> make_settings({"objective": "rank:ndcg", "eta": 0.2}).learning_rate
     0.2
     """
     ours, passed = translate(given, NAMES)
+    ours |= {name: value for name, value in more.items() if value is not None}
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
         ours = _cutoff_from_truncation(ours)
+    passed |= {name: read(passed[name]) for name, read in READERS.items() if name in passed}
+    if "learning_rate" in ours:
+        ours["learning_rate"] = _make_rate(ours["learning_rate"], ours.get("n_estimators", 100))
+    if ours.get("eval_at") is not None:
+        ours["eval_at"] = _make_cutoffs(ours["eval_at"])
     settings = Settings(**ours, engine=passed)
     _check_numbers(settings)
     _check_choices(settings)
     settings.make_objective()
     return settings
+
+
+def _make_rate(given: Any, trees: Any) -> Any:
+    """A number as it is; a schedule as a list with a rate for each tree."""
+    count = trees if isinstance(trees, (int, np.integer)) else 0
+    if callable(given):
+        return [_plain_number(given(tree)) for tree in range(count)]
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        return given
+    if len(given) < count:
+        raise ValueError(
+            f"learning_rate has {len(given)} entries for {count} trees: it must be a number, one "
+            "for each tree, or a function of the number of the tree"
+        )
+    return [_plain_number(value) for value in given]
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _make_cutoffs(given: Any) -> list[int]:
+    """Cutoffs from a list, a number or a text such as "1,3,5"."""
+    if isinstance(given, str):
+        given = [int(part) if part.strip().isdigit() else part for part in given.split(",")]
+    several = given if isinstance(given, (list, tuple, range, np.ndarray)) else [given]
+    return [check_whole("eval_at", cutoff, least=1) for cutoff in several]
 
 
 def _cutoff_from_truncation(ours: dict[str, Any]) -> dict[str, Any]:
@@ -189,6 +237,9 @@ def _check_numbers(settings: Settings) -> None:
         value = getattr(settings, name)
         if value is None and name in ("threads", "early_stopping_rounds"):
             continue
+        if isinstance(value, list):
+            # A schedule: the first rate that is wrong, else the first.
+            value = next((one for one in value if not _is_rate(one)), value[0])
         is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         is_whole = (is_number and not whole) or isinstance(value, (int, np.integer))
         in_range = is_number and math.isfinite(value) and least <= value <= most
@@ -198,6 +249,11 @@ def _check_numbers(settings: Settings) -> None:
             first = "above 0" if name in _NOT_ZERO else f"from {least:g}"
             last = "" if most == math.inf else f" to {most:g}"
             raise ValueError(f"{name} is {value!r}: it must be {kind} {first}{last}")
+
+
+def _is_rate(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value > 0
 
 
 def _made_already(name: str) -> str:
@@ -217,6 +273,10 @@ def _check_choices(settings: Settings) -> None:
         if getattr(settings, name) not in choices:
             listed = ", ".join(repr(choice) for choice in choices)
             raise ValueError(f"unknown {name} {getattr(settings, name)!r}: choose {listed}")
+    if settings.importance_type is not None:
+        check_kind(settings.importance_type)
+    if settings.missing is not None:
+        check_number("missing", settings.missing, least=-math.inf)
     if settings.step == "exact-newton":
         _check_second_derivatives(settings)
     base = settings.base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,16 @@ from rankforce._objectives.mixed import parts_of
 from rankforce._objectives.tables import Floats
 from rankforce.comparison.scorecard import Scorecard
 from rankforce.data.ranking_data import RankingData
+from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
 
 History = dict[str, dict[str, list[float]]]
 
 
-class Watched(list[Metric]):
-    """Metrics to follow. The first decides, or together those of `card`, which come first."""
+class Watched(list[Any]):
+    """Metrics to follow, each a `Metric` or an `OfRows`.
+
+    The first decides, or together those of `card`, which come first.
+    """
 
     card: Scorecard | None = None
 
@@ -56,8 +60,9 @@ def make_metrics(
         return given
     if given is None:
         assert objective is not None
-        k = k or objective.arguments.get("k")
-        given = make_metric(default_metric(objective, k), source=getattr(objective, "source", None))
+        source = getattr(objective, "source", None)
+        usual: list[int | None] = [*cutoffs] or [k or objective.arguments.get("k")]
+        given = [make_metric(default_metric(objective, one), source=source) for one in usual]
     is_one = isinstance(given, (str, Metric, Scorecard)) or callable(given)
     entries = [given] if is_one else list(given)
     metrics = Watched()
@@ -68,10 +73,7 @@ def make_metrics(
             metrics.card = entry
         for one in split_names(entry) if isinstance(entry, str) else [entry]:
             metrics += _make_one(one, list(cutoffs) or ([k] if k else []))
-    keys = [metric.key for metric in metrics]
-    twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
-    if twice is not None:
-        raise ValueError(f"the metric {twice} is asked for twice")
+    _check_once(metrics)
     return metrics
 
 
@@ -92,13 +94,14 @@ def watched_metrics(
         return usual
 
 
-def _make_one(what: Any, cutoffs: Sequence[int]) -> list[Metric]:
+def _make_one(what: Any, cutoffs: Sequence[int]) -> Sequence[Metric | OfRows]:
     if isinstance(what, Scorecard):
         return what.metrics
-    if isinstance(what, Metric):
+    if isinstance(what, (Metric, OfRows)):
         return [what]
     if not isinstance(what, str):
-        return [make_metric(what)]
+        theirs = labels_first(what) if callable(what) else None
+        return [theirs or make_metric(what)]
     entry, named = parse_name(what.strip())
     if entry.cutoff == "none" or "k" in named or not cutoffs:
         return [make_metric(what.strip())]
@@ -157,46 +160,64 @@ class Trail:
 class Watch:
     """Follows the metrics of several data sets.
 
-    The first metric on the first set decides, or there the scorecard that the metrics are of.
+    The first metric on the set called `deciding` decides, or there the scorecard that the metrics
+    are of. Without such a set nothing is decided.
     """
 
     def __init__(
         self,
-        metrics: Sequence[Metric],
+        metrics: Sequence[Any],
         sets: Sequence[tuple[str, RankingData]],
         *,
+        deciding: str | None,
         rounds: int | None,
         min_delta: float,
         threads: int,
     ) -> None:
-        self.metrics = list(metrics)
+        self.metrics: list[Any] = _settled(metrics, sets[0][1]) if sets else list(metrics)
+        self.deciding = deciding
+        # A number from a function of others does not say whether it is to be high or low.
+        self.is_guessed = isinstance(metrics[0], OfRows) and isinstance(self.metrics[0], Metric)
         self.names = [name for name, _ in sets]
         self._rounds = rounds
         self._min_delta = min_delta
         self._threads = threads
         self._counted = 0  # values that `best` has seen
         self._best: int | None = None
-        self._boards = [_make_board(metrics, name, data) for name, data in sets]
+        self._sets = [data for _, data in sets]
+        of_queries = [metric for metric in self.metrics if isinstance(metric, Metric)]
+        self._boards = [_make_board(of_queries, name, data) for name, data in sets]
         self._weights = [data.metric_weight for _, data in sets]
-        self._trail = _make_trail(metrics, self._weights, min_delta)
+        weights = dict(zip(self.names, self._weights, strict=True))
+        self._trail = None if deciding is None else _make_trail(metrics, weights[deciding])
+        if self._trail is not None and min_delta:
+            raise ValueError(f"min_delta is {min_delta:g}: a scorecard has its own tolerance=")
         self.history: History = {
-            name: {metric.key: [] for metric in metrics} for name in self.names
+            name: {metric.key: [] for metric in self.metrics} for name in self.names
         }
 
     def look(self, scores: Sequence[Floats]) -> list[Evaluation]:
         """Evaluate every set at its scores, and remember."""
         found = []
-        for name, board, weights, values in zip(
-            self.names, self._boards, self._weights, scores, strict=True
-        ):
-            per_query = board.values(values, threads=self._threads)
-            if self._trail is not None and self.sees_queries and name == self.names[0]:
+        for number, (name, values) in enumerate(zip(self.names, scores, strict=True)):
+            per_query = self._boards[number].values(values, threads=self._threads)
+            if self._trail is not None and self.sees_queries and name == self.deciding:
                 self._trail.add(per_query[: len(self._trail.card)])
-            for metric, one in zip(self.metrics, per_query, strict=True):
-                value = mean(one, weights)
+            means = self._means(number, per_query, values)
+            for metric, value in zip(self.metrics, means, strict=True):
                 self.history[name][metric.key].append(value)
                 found.append(Evaluation(name, metric.key, value, metric.higher_is_better))
         return found
+
+    def _means(self, number: int, per_query: Floats, scores: Floats) -> list[float]:
+        """Every metric on one data set; those of all rows, a function of them at a time."""
+        means = iter([mean(row, self._weights[number]) for row in per_query])
+        whole = {one.function for one in self.metrics if isinstance(one, OfAllRows)}
+        called = {function: function.values(self._sets[number], scores) for function in whole}
+        return [
+            called[one.function][one.place] if isinstance(one, OfAllRows) else next(means)
+            for one in self.metrics
+        ]
 
     @property
     def measured(self) -> list[int]:
@@ -231,12 +252,18 @@ class Watch:
         return len(self._deciding) - best >= self._rounds
 
     @property
+    def card(self) -> Scorecard | None:
+        """The scorecard that decides, if one does."""
+        return None if self._trail is None else self._trail.card
+
+    @property
     def sees_queries(self) -> bool:
         """Whether a scorecard with tests decides: a history does not have what it looks at."""
         return self._trail is not None and self._trail.card.has_levels
 
     def _best_by_card(self, trail: Trail) -> int | None:
-        own = self.history[self.names[0]]
+        assert self.deciding is not None
+        own = self.history[self.deciding]
         tiers = [own[metric.key] for metric in trail.card]
         trees = min(map(len, tiers))
         assert not self.sees_queries or len(trail) >= trees  # a resumed run measures anew
@@ -246,13 +273,29 @@ class Watch:
 
     @property
     def _deciding(self) -> list[float]:
-        if not self.names:
+        if self.deciding is None:
             return []
-        return self.history[self.names[0]][self.metrics[0].key]
+        return self.history[self.deciding][self.metrics[0].key]
 
     @property
     def _higher(self) -> bool:
         return self.metrics[0].higher_is_better if self.metrics else True
+
+
+def _settled(metrics: Sequence[Metric | OfRows], data: RankingData) -> list[Metric | OfAllRows]:
+    """The metrics, with what functions of labels and scores measure in their place."""
+    found: list[Metric | OfAllRows] = []
+    for one in metrics:
+        found += one.settle(data) if isinstance(one, OfRows) else [one]
+    _check_once(found)
+    return found
+
+
+def _check_once(metrics: Sequence[Metric | OfAllRows | OfRows]) -> None:
+    keys = [metric.key for metric in metrics]
+    twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the metric {twice} is asked for twice")
 
 
 def _make_board(metrics: Sequence[Metric], name: str, data: RankingData) -> Scoreboard:
@@ -262,15 +305,18 @@ def _make_board(metrics: Sequence[Metric], name: str, data: RankingData) -> Scor
         raise ValueError(f"{name}: {error}") from None
 
 
-def _make_trail(
-    metrics: Sequence[Metric], weights: Sequence[Floats | None], min_delta: float
-) -> Trail | None:
+def _make_trail(metrics: Sequence[Metric], weights: Floats | None) -> Trail | None:
     card = metrics.card if isinstance(metrics, Watched) else None
-    if card is None or not weights:
-        return None
-    if min_delta:
-        raise ValueError(f"min_delta is {min_delta:g}: a scorecard has its own tolerance=")
-    return Trail(card, weights[0])
+    return None if card is None else Trail(card, weights)
+
+
+def deciding_set(names: Iterable[str], is_training: Callable[[str], bool]) -> str | None:
+    """The data set that decides when to stop: the first that is not the training set.
+
+    >>> deciding_set(["own", "held out", "other"], lambda name: name == "own")
+    'held out'
+    """
+    return next((name for name in names if not is_training(name)), None)
 
 
 def best_iteration(
