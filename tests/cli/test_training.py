@@ -165,7 +165,6 @@ def test_evaluate_agrees_with_the_library(folder, tmp_path):
         (["train", "--train", "train.txt", "--out", "train.txt"], ["is a file"]),
         (["predict", "--model", "nowhere", "--data", "train.txt"], ["nowhere"]),
         (["predict", "--model", "train.txt", "--data", "train.txt"], ["no LightGBM model"]),
-        (["predict", "--model", "run", "--data", "narrow.txt"], ["3 features", "trained on"]),
         (["evaluate", "--data", "train.txt"], ["--model or --scores"]),
         (["evaluate", "--data", "train.txt", "--scores", "bad.txt"], ["bad.txt, line 1"]),
         (["train", "--trane", "a.txt"], ["--trane", "--help"]),
@@ -176,7 +175,6 @@ def test_evaluate_agrees_with_the_library(folder, tmp_path):
 def test_a_mistake_is_one_line_and_exit_code_2(folder, arguments, words):
     (folder / "bad.txt").write_text("1 qid:1 1:2\n0 qid:1 1:oops\n")
     (folder / "bad.toml").write_text("k = = 3\n")
-    (folder / "narrow.txt").write_text("1 qid:1 3:2\n0 qid:1 1:1\n")
     answer = run_inside(*arguments, cwd=folder)
     assert answer.returncode == 2, answer.stderr
     assert answer.stderr.count("\n") == 1, answer.stderr

@@ -138,7 +138,6 @@ def fit(**given: Any) -> rf.Ranker:
     [
         ({"max_bin": 1}, "LightGBM: Check failed: (max_bin) > (1)"),
         ({"max_bin_by_feature": [5]}, "max_bin_by_feature.size())"),
-        ({"monotone_constraints": [1, 0]}, "monotone_constraints.size())"),
         (
             {"bin_construct_sample_cnt": 0},
             "LightGBM: Check failed: (bin_construct_sample_cnt) > (0)",

@@ -113,7 +113,8 @@ def test_the_manifest_says_what_the_text_does_not(tmp_path: Path) -> None:
         Y,
         group=G,
         feature_name=[f"f{column}" for column in range(X.shape[1])],
-        eval_set=[VALID],
+        eval_set=[(VALID.features, VALID.labels)],
+        eval_group=[VALID.group],
         eval_metric=["ndcg@7", "p@3"],
         early_stopping_rounds=4,
     )
