@@ -44,6 +44,20 @@ class QueryIndex(NamedTuple):
         """Place of each row: its number where queries stand one behind the other."""
         return self._by_row(np.arange(self.pointer[-1]))
 
+    def number_of_places(self) -> NDArray[np.int64]:
+        """Number of the row of each place within its query, in the caller's order.
+
+        >>> index_queries(4, qid=["b", "a", "b", "a"]).number_of_places().tolist()
+        [0, 1, 0, 1]
+        """
+        query = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        local = np.arange(len(query)) - self.pointer[query]
+        if not len(self.row):
+            return local
+        number = np.empty_like(local)
+        number[np.lexsort((self.row, query))] = local
+        return number
+
     def _by_row(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         if not len(self.row):
             return values

@@ -88,7 +88,7 @@ def objective(
         if kept.get(key, value) != value:
             raise ValueError(f"{name!r} says {key}={value}, but {key}={kept[key]!r} was given")
         kept[key] = value
-    _check_known(entry, kept)
+    _check_known(entry, kept | others)
     kept = _check_values(kept)
     params = Parameters(**kept)
     if entry.needs_k and params.k is None:
