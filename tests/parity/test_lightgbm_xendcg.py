@@ -49,9 +49,7 @@ def test_the_mean_over_many_seeds() -> None:
     """Ours and LightGBM's differ by what means of that many draws may: 5 standard errors."""
     data, seeds = make_set(2), 300
     ready = [rf.objective("rank_xendcg", seed=seed) for seed in range(seeds)]
-    ours = np.array(
-        [one.gradients(data.scores, data.labels, group=data.sizes)[0] for one in ready]
-    )
+    ours = np.array([one.gradients(data.scores, data.labels, group=data.sizes)[0] for one in ready])
     _, hess = ready[0].gradients(data.scores, data.labels, group=data.sizes)
     # LightGBM's first draws are linear in the seed: seeds that lie at random are independent.
     drawn = np.random.default_rng(0).integers(0, 2**31 - 100, seeds)

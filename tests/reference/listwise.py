@@ -44,9 +44,7 @@ def xendcg_at(
         e = [(Decimal(float(score)) - top).exp() for score in scores]
         rho = [one / sum(e) for one in e]
         rest = [(sum(e[:i]) + sum(e[i + 1 :])) / sum(e) for i in range(n)]
-        worth = [
-            Decimal(2.0 ** float(y)) - Decimal(g) for y, g in zip(labels, gammas, strict=True)
-        ]
+        worth = [Decimal(2.0 ** float(y)) - Decimal(g) for y, g in zip(labels, gammas, strict=True)]
         first = [rho[i] - worth[i] / sum(worth) for i in range(n)]
         second = _next_order(first, rho, rest)
         third = _next_order(second, rho, rest)

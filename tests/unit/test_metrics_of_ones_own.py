@@ -208,3 +208,99 @@ def test_user_objective_pickles_by_its_function() -> None:
     copy = pickle.loads(pickle.dumps(objective))
     assert copy == objective
     assert np.array_equal(copy.gradients(SCORES, LABELS), objective.gradients(SCORES, LABELS))
+
+
+# Additive metrics as metrics.
+
+
+def top(rank: int) -> float:
+    return 1.0 if rank <= 3 else 0.0
+
+
+def first_three() -> rf.Objective:
+    return rf.additive("y", top, name="Top3", cutoff=3)
+
+
+def by_hand() -> list[float]:
+    """Labels of the best three of each query, added up."""
+    queries = [slice(end - size, end) for end, size in zip(np.cumsum(SIZES), SIZES, strict=True)]
+    best = [np.argsort(-SCORES[rows], kind="stable")[:3] for rows in queries]
+    return [float(LABELS[rows][three].sum()) for rows, three in zip(queries, best, strict=True)]
+
+
+def test_an_additive_objective_is_its_metric() -> None:
+    metric = rf.metric(first_three())
+    assert (metric.name, metric.k, metric.higher_is_better) == ("Top3", 3, True)
+    ready = metric.prepare(LABELS, group=SIZES)
+    assert ready.values(SCORES).tolist() == by_hand()
+    lists = [LABELS[end - size : end] for end, size in zip(np.cumsum(SIZES), SIZES, strict=True)]
+    assert ready.perfect().tolist() == [sum(sorted(labels)[-3:]) for labels in lists]
+    assert ready.random() == approx([min(3, len(labels)) * labels.mean() for labels in lists])
+
+
+def test_ndcg_of_ones_own_is_ndcg() -> None:
+    mine = rf.metric(rf.additive(gain, discount, normalised=True, name="mine"))
+    assert mine(SCORES, LABELS, group=SIZES) == approx(
+        rf.metric("ndcg", no_relevant=0)(SCORES, LABELS, group=SIZES)
+    )
+    assert mine.definition.is_share
+    assert mine([1.0, 2.0], [0, 0]).tolist() == [0.0]
+    skips = rf.metric(rf.additive(gain, discount, normalised=True), no_relevant="skip")
+    assert np.isnan(skips([1.0, 2.0], [0, 0])).all()
+
+
+def test_ranks_beyond_the_cutoff_may_have_a_value() -> None:
+    punished = rf.additive("y", lambda rank: 0.0 if rank <= 1 else -1.0, cutoff=1, name="punished")
+    assert rf.metric(punished)([3.0, 2.0, 1.0], [0, 1, 2]).tolist() == [-3.0]
+
+
+def test_an_additive_metric_is_evaluated_and_compared() -> None:
+    expected = float(np.mean(by_hand()))
+    top3 = first_three()
+    assert rf.evaluate(SCORES, LABELS, top3, group=SIZES).means == {"Top3": expected}
+    found = rf.evaluate(SCORES, LABELS, ["mrr", top3], group=SIZES).means
+    assert list(found) == ["MRR", "Top3"]
+    assert found[top3] == expected
+    systems = {"given": SCORES, "ideal": LABELS}
+    compared = rf.compare(systems, LABELS, group=SIZES, metric=top3)
+    assert compared.means["given"] == expected
+    card = rf.scorecard([top3, "mrr"])
+    assert rf.compare(systems, LABELS, group=SIZES, metric=card).best == "ideal"
+    assert rf.scorecard(top3).metrics == [rf.metric(top3)]
+
+
+def test_an_additive_metric_is_watched() -> None:
+    train, valid = (rf.make_data("yahoo", queries=40, seed=seed) for seed in (0, 1))
+    top3 = first_three()
+    how = {"n_estimators": 6, "num_leaves": 5, "progress": False, "early_stopping_rounds": 3}
+    ranker = rf.Ranker(top3, eval_metric=[top3, "ndcg@5"], **how).fit(train, eval_set=[valid])
+    (history,) = ranker.evals_result_.values()
+    assert list(history) == ["top3", "ndcg@5"]
+    assert ranker.score(valid, metric=top3) == approx(max(history["top3"]))
+    again = rf.Ranker("ranknet", eval_metric=top3, **how).fit(train, eval_set=[valid])
+    assert list(next(iter(again.evals_result_.values()))) == ["top3"]
+    folds = rf.cv({"objective": top3, "n_estimators": 2, "progress": False}, train, metrics=top3)
+    assert [metric.name for metric in folds.metrics] == ["Top3"]
+
+
+def test_an_additive_metric_reads_its_source_and_travels() -> None:
+    clicked = rf.additive("y", discount, source="click")
+    labels = {"grade": [3, 0], "click": [0.0, 0.5]}
+    assert rf.metric(clicked)([1.0, 2.0], labels).tolist() == [0.5]
+    plain = rf.metric(rf.additive("y", discount, name="mine"), name="other")
+    copy = pickle.loads(pickle.dumps(plain))
+    assert copy == plain
+    assert copy.name == "other"
+    assert hash(copy) == hash(plain)
+
+
+def test_what_is_no_metric_says_so() -> None:
+    with pytest.raises(ValueError, match="RankNet is an objective and no metric"):
+        rf.evaluate([1.0, 2.0], [0, 1], rf.objective("ranknet"))
+    rising = rf.additive("y", lambda rank: float(rank), name="rising")
+    with pytest.raises(ValueError, match="'rising' as a metric: the value of rank 2 is above that"):
+        rf.evaluate([1.0, 2.0], [0, 1], rising)
+    with pytest.raises(ValueError, match=r"'Top3' has no parameter 'k': give it to rf\.additive"):
+        rf.metric(first_three(), k=3)
+    with pytest.raises(ValueError, match="'Top3' has no parameter 'higher_is_better'"):
+        rf.metric(first_three(), higher_is_better=False)

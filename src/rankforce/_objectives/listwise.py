@@ -15,7 +15,7 @@ ENTRIES = [
     Entry(
         "xendcg",
         build_xendcg,
-        "no pairs: t - softmax(s) and its next two orders, t ~ 2^y - gamma, gamma drawn from [0, 1]",
+        "no pairs: t - softmax(s) and its next two orders; t ~ 2^y - gamma, gamma from [0, 1]",
         "Bruch et al. 2021",
         "O(n), no sort",
         has_cutoff=False,

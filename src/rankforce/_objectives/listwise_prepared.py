@@ -44,7 +44,7 @@ class PreparedList:
         _, number, gain = place_labels(labels, index, objective.description)
         self._gain = gain[number]
         self._number = index.number_of_places()
-        self._cost = 40.0 * index.sizes  # an exponential costs about 40 pairs
+        self._cost = 40.0 * index.sizes.astype(np.float64)  # an exponential costs about 40 pairs
 
     def gradients(
         self,

@@ -12,7 +12,7 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.description import Cost, Description, PairSet
 from rankforce._objectives.entry import Entry, Parameters
 from rankforce._objectives.gains import GainLike, check_gain
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.objective import Additive, Objective
 from rankforce._objectives.preferences import ALIASES, NAME, PreferenceObjective
 from rankforce._objectives.registry import ENTRIES, parse_name
 from rankforce._objectives.tables import Floats
@@ -116,17 +116,20 @@ def additive(
     sigma: float = 1.0,
     source: str | None = None,
     norm: str | None = None,
-) -> Objective:
+) -> Additive:
     """LambdaRank for a metric of one's own: the sum of gain(label) * value(rank), ranks from 1.
 
     `cutoff` says that ranks beyond it all have one value: only pairs with a document above it are
     looked at. `normalised` divides by the metric of the ideal ranking. `source` and `norm` are as
-    in `rf.objective`.
+    in `rf.objective`. It is a metric as well, wherever one is asked for: `eval_metric=`,
+    `rf.evaluate`, `rf.compare`, `rf.metric`.
 
     >>> import rankforce as rf
     >>> top2 = rf.additive(lambda y: float(y > 1), lambda rank: 1.0 if rank <= 2 else 0.0)
     >>> top2.pairs([3, 2, 1], [0, 1, 2]).weight.tolist()
     [1.0, 1.0]
+    >>> rf.evaluate([3, 2, 1], [0, 3, 2], top2).means
+    {"a user's metric": 1.0}
     """
     limit = math.inf if cutoff is None else float(check_whole("cutoff", cutoff, least=1))
 
@@ -154,7 +157,7 @@ def additive(
         "source": "the user",
         "cost": "O(n^2)" if cutoff is None else "O(cutoff n)",
     }
-    return Objective(
+    return Additive(
         name,
         description,
         _check_cost("logistic", sigma, 0.0),

@@ -155,5 +155,12 @@ class Objective(AnyObjective):
         return _remake, (make, arguments)
 
 
+class Additive(Objective):
+    """LambdaRank for a metric of one's own, a sum of gain * value of the rank: both in one.
+
+    Made by :func:`rankforce.additive`; `rf.metric` makes the metric of it.
+    """
+
+
 def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:
     return make(**arguments)

@@ -58,7 +58,7 @@ def fill_softmax(n, floats):
 
 @kernel
 def fill_targets(start, n, key, gain, number, floats):
-    """Row TARGET: proportional to 2^y - gamma, with gamma drawn by the row's number in its query."""
+    """Row TARGET: proportional to 2^y - gamma, gamma drawn by the row's number in its query."""
     for i in range(n):
         draw = splitmix64(key ^ np.uint64(number[start + i])) >> np.uint64(11)
         floats[TARGET, i] = gain[start + i] + (1.0 - np.float64(draw) * 2.0**-53)

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce._metrics.average import mean
+from rankforce._metrics.make import asked_for
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import parse_name, split_names
+from rankforce._metrics.names import parse_name
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.mixed import parts_of
@@ -58,16 +59,14 @@ def make_metrics(
         assert objective is not None
         k = k or objective.arguments.get("k")
         given = make_metric(default_metric(objective, k), source=getattr(objective, "source", None))
-    is_one = isinstance(given, (str, Metric, Scorecard)) or callable(given)
-    entries = [given] if is_one else list(given)
+    entries = [given] if isinstance(given, Scorecard) else asked_for(given)
     metrics = Watched()
     for number, entry in enumerate(entries):
         if isinstance(entry, Scorecard):
             if number:
                 raise ValueError(f"{entry!r} comes after a metric: it decides, so put it first")
             metrics.card = entry
-        for one in split_names(entry) if isinstance(entry, str) else [entry]:
-            metrics += _make_one(one, list(cutoffs) or ([k] if k else []))
+        metrics += _make_one(entry, list(cutoffs) or ([k] if k else []))
     keys = [metric.key for metric in metrics]
     twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
     if twice is not None:
