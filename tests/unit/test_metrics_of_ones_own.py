@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pickle
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -280,7 +283,7 @@ def test_an_additive_metric_is_watched() -> None:
     again = rf.Ranker("ranknet", eval_metric=top3, **how).fit(train, eval_set=[valid])
     assert list(next(iter(again.evals_result_.values()))) == ["top3"]
     folds = rf.cv({"objective": top3, "n_estimators": 2, "progress": False}, train, metrics=top3)
-    assert [metric.name for metric in folds.metrics] == ["Top3"]
+    assert list(folds.means) == ["top3"]
 
 
 def test_an_additive_metric_reads_its_source_and_travels() -> None:
@@ -304,3 +307,71 @@ def test_what_is_no_metric_says_so() -> None:
         rf.metric(first_three(), k=3)
     with pytest.raises(ValueError, match="'Top3' has no parameter 'higher_is_better'"):
         rf.metric(first_three(), higher_is_better=False)
+
+
+# Mistakes are told in one sentence.
+
+
+class Weight:
+    """Something that can be called, but not compiled."""
+
+    def __call__(self, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+        return 1.0
+
+    def method(self, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+        return 1.0
+
+
+def scaled(scale: float, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+    return scale
+
+
+def sometimes(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float | None:
+    return 1.0 if rank_hi > 3 else None
+
+
+WRONG_WEIGHTS: dict[str, tuple[Any, str]] = {
+    "text": (lambda a, b, c, d: "much", "gives a text: it must give a number"),
+    "None": (lambda a, b, c, d: None, "gives None: it must give a number"),
+    "None for some": (sometimes, "sometimes gives None for some pairs: it must give a number"),
+    "tuple": (lambda a, b, c, d: (a, b), "gives a tuple: it must give a number"),
+    "list": (lambda a, b, c, d: [a], r"gives list\(float64\).*: it must give a number"),
+    "complex": (lambda a, b, c, d: 1j, "gives a complex number: it must give a number"),
+    "three": (lambda a, b, c: 1.0, "must take y_hi, y_lo, rank_hi and rank_lo: too many"),
+    "five": (scaled, "scaled must take y_hi, .*: missing a required argument: 'rank_lo'"),
+    "attribute": (lambda a, b, c, d: a.foo, "cannot be compiled: Unknown attribute 'foo' of type"),
+    "unknown": (lambda a, b, c, d: nowhere, "cannot be compiled: NameError: name 'nowhere'"),  # type: ignore[name-defined]  # noqa: F821
+    "object": (Weight(), "the pair weight is <.*Weight object.*: it must be a plain function"),
+    "method": (Weight().method, "the pair weight is <bound method .*: it must be a plain function"),
+    "partial": (
+        functools.partial(scaled, 2.0),
+        r"the pair weight is functools\.partial.*: it must be a plain function \(def or lambda\)",
+    ),
+    "built-in": (max, "the pair weight is <built-in function max>: it must be a plain function"),
+}
+
+
+@pytest.mark.parametrize(("weight", "message"), WRONG_WEIGHTS.values(), ids=WRONG_WEIGHTS)
+def test_a_pair_weight_that_is_wrong(weight: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        rf.objective(weight).gradients([1.0, 2.0], [0, 1])
+    assert "\n" not in str(caught.value)
+
+
+def test_pair_weights_that_are_right() -> None:
+    for weight in (
+        lambda *several: 1,
+        lambda a, b, c, d, e=1.0: e,
+        lambda a, b, c, d: a > b,
+        numba.njit(lambda a, b, c, d: 1.0),
+    ):
+        lam, _ = rf.objective(weight).gradients([0.0, 0.0], [0, 1])
+        assert lam.tolist() == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize("value", [None, "much", (1, 2)])
+def test_functions_of_an_additive_metric_that_give_no_number(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"the value of rank 1 is .*, which is no number"):
+        rf.additive("y", lambda rank: value).prepare([0, 1])
+    with pytest.raises(ValueError, match=r"row 0: gain of label 0 is .*: a gain is a number"):
+        rf.additive(lambda label: value, discount).prepare([0, 1])

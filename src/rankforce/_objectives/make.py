@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -134,11 +136,8 @@ def additive(
     limit = math.inf if cutoff is None else float(check_whole("cutoff", cutoff, least=1))
 
     def values(ranks: Floats) -> Floats:
-        table = np.array([float(value(int(rank))) for rank in ranks.ravel()]).reshape(ranks.shape)
-        if not np.isfinite(table).all():
-            where = int(ranks.ravel()[np.flatnonzero(~np.isfinite(table.ravel()))[0]])
-            raise ValueError(f"the value of rank {where} is not finite")
-        return table
+        table = np.array([_rank_value(value, int(rank)) for rank in ranks.ravel()])
+        return table.reshape(ranks.shape)
 
     checked = check_gain(gain)
     description = Description(
@@ -166,6 +165,17 @@ def additive(
         about=about,
         **more,
     )
+
+
+def _rank_value(value: Callable[[int], float], rank: int) -> float:
+    given = value(rank)
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"the value of rank {rank} is {given!r}, which is no number") from None
+    if not math.isfinite(found):
+        raise ValueError(f"the value of rank {rank} is not finite")
+    return found
 
 
 def objectives() -> list[Entry]:
@@ -211,6 +221,7 @@ def _check_norm(norm: Any) -> str | None:
 
 def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
     if callable(name):
+        _check_function(name)
         title = f"weight {getattr(name, '__name__', 'function')}"
 
         def build(params: Parameters) -> Description:
@@ -227,6 +238,22 @@ def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
         )
     named = {"k": parsed.k, "p": parsed.p}
     return parsed.entry, {key: value for key, value in named.items() if value is not None}
+
+
+def _check_function(weight: Any) -> None:
+    """Kernels can have a plain function, or one that Numba has compiled, compiled into them."""
+    takes = "y_hi, y_lo, rank_hi and rank_lo"
+    plain = getattr(weight, "py_func", weight)
+    if not isinstance(plain, types.FunctionType):
+        raise ValueError(
+            f"the pair weight is {weight!r}: it must be a plain function (def or lambda) of "
+            f"{takes}, which can be compiled"
+        )
+    try:
+        inspect.signature(plain).bind(1.0, 0.0, 1, 2)
+    except TypeError as error:
+        name = plain.__name__
+        raise ValueError(f"the pair weight {name} must take {takes}: {error}") from None
 
 
 def _check_known(entry: Entry, kept: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.mixed import parts_of
 from rankforce._objectives.tables import Floats
+from rankforce.checks import check_whole
 from rankforce.comparison.scorecard import Scorecard
 from rankforce.data.ranking_data import RankingData
 
@@ -55,10 +56,13 @@ def make_metrics(
     """
     if isinstance(given, Watched):
         return given
+    chosen = _check_cutoffs(cutoffs) or ([k] if k else [])
     if given is None:
         assert objective is not None
-        k = k or objective.arguments.get("k")
-        given = make_metric(default_metric(objective, k), source=getattr(objective, "source", None))
+        source = getattr(objective, "source", None)
+        names = [default_metric(objective, cutoff) for cutoff in chosen]
+        names = names or [default_metric(objective, objective.arguments.get("k"))]
+        given = [make_metric(name, source=source) for name in names]
     entries = [given] if isinstance(given, Scorecard) else asked_for(given)
     metrics = Watched()
     for number, entry in enumerate(entries):
@@ -66,12 +70,17 @@ def make_metrics(
             if number:
                 raise ValueError(f"{entry!r} comes after a metric: it decides, so put it first")
             metrics.card = entry
-        metrics += _make_one(entry, list(cutoffs) or ([k] if k else []))
+        metrics += _make_one(entry, chosen)
     keys = [metric.key for metric in metrics]
     twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
     if twice is not None:
         raise ValueError(f"the metric {twice} is asked for twice")
     return metrics
+
+
+def _check_cutoffs(cutoffs: Any) -> list[int]:
+    several = [cutoffs] if isinstance(cutoffs, (int, np.integer)) else list(cutoffs or ())
+    return [check_whole("eval_at", cutoff, least=1) for cutoff in several]
 
 
 def watched_metrics(
