@@ -121,6 +121,14 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "stochastic_rounding": (True,),
 }
 
+# Why some of their values are refused.
+REASONS = {
+    "dart": "DART changes trees that are grown already, and checkpoints, best iterations and "
+    "diagnostics here rely on trees that stay as they are",
+    "goss": "GOSS keeps documents by the size of their forces, and bags here are drawn by query or "
+    "row, so that they are the same for every objective: see subsample",
+}
+
 # Parameters that LightGBM gets as they are.
 PASSED = {
     "max_bin",
@@ -262,7 +270,8 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
         if value in NO_CHANGE[name]:
             return
         choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
-        raise ValueError(f"{name}={value!r} is not available here: {name} can be {choices}")
+        reason = f"; {REASONS[value]}" if isinstance(value, str) and value in REASONS else ""
+        raise ValueError(f"{name}={value!r} is not available here: {name} can be {choices}{reason}")
     names = {*known, *ALIASES, *MEANINGS, *PASSED, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
