@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce._metrics.average import mean
-from rankforce._metrics.definition import OwnMetric
+from rankforce._metrics.make import MetricLike, asked_for
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import split_names
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.tables import Floats
 from rankforce.comparison.judge import judge
@@ -20,8 +19,22 @@ from rankforce.comparison.judge import judge
 USUAL = "ndcg@5,ndcg@10,p@5,p@10,map,mrr"
 
 
+class Means(dict[str, float]):
+    """Means by the names of metrics; any spelling of a name finds its own, and so does a metric."""
+
+    def __missing__(self, asked: Any) -> float:
+        try:
+            name = make_metric(asked).name
+        except ValueError:
+            name = asked
+        if name not in self:
+            has = ", ".join(self) or "none"
+            raise KeyError(f"{asked!r} was not evaluated: the metrics are {has}")
+        return self[name]
+
+
 class Evaluated(NamedTuple):
-    """Values of every metric for every query."""
+    """Values of every metric for every query; prints as its table."""
 
     metrics: list[Metric]
     values: Floats  # metrics x queries; NaN where a query does not count
@@ -31,15 +44,23 @@ class Evaluated(NamedTuple):
     notes: list[str]
 
     @property
-    def means(self) -> dict[str, float]:
-        """Mean of each metric over the queries that count."""
+    def means(self) -> Means:
+        """Mean of each metric over the queries that count, by its name in any spelling.
+
+        >>> import rankforce as rf
+        >>> rf.evaluate([0.2, 0.1], [0, 1], "mrr, p@1").means["mrr"]
+        0.5
+        """
         return self._means(self.values)
 
-    def _means(self, values: Floats) -> dict[str, float]:
+    def _means(self, values: Floats) -> Means:
         names = [metric.name for metric in self.metrics]
-        return {n: mean(row, self.weights) for n, row in zip(names, values, strict=True)}
+        return Means({n: mean(row, self.weights) for n, row in zip(names, values, strict=True)})
 
-    def references(self) -> tuple[dict[str, float], dict[str, float]] | None:
+    def __repr__(self) -> str:
+        return self.table()
+
+    def references(self) -> tuple[Means, Means] | None:
         """Means of a random and of an ideal ranking; None with a function of one's own."""
         if self.pool is None or any(m.definition.kind == "own" for m in self.metrics):
             return None
@@ -95,7 +116,7 @@ class Evaluated(NamedTuple):
 def evaluate(
     system: Any,
     labels: Any,
-    metrics: str | Metric | OwnMetric | Iterable[str | Metric | OwnMetric] = USUAL,
+    metrics: MetricLike | Iterable[MetricLike] = USUAL,
     *,
     group: Any = None,
     qid: Any = None,
@@ -107,7 +128,7 @@ def evaluate(
 
     Scores by labels (or a dictionary of them by source) with `group` or `qid`, a model or scores by
     a `RankingData`, or a run by qrels: what `rf.compare` takes. Metrics in one text have commas
-    between them; an `rf.scorecard` stands for its metrics.
+    between them; an `rf.scorecard` stands for its metrics. The result prints as a table.
 
     >>> import rankforce as rf
     >>> rf.evaluate([0.2, 0.1], [0, 1], "mrr, p@1").means
@@ -134,11 +155,7 @@ def evaluate(
 
 
 def _make_metrics(given: Any) -> list[Metric]:
-    is_one = isinstance(given, (str, Metric)) or callable(given)
-    made = []
-    for what in [given] if is_one else given:
-        names = split_names(what) if isinstance(what, str) else [what]
-        made += [make_metric(name) for name in names]
+    made = [make_metric(one) for one in asked_for(given)]
     if not made:
         raise ValueError(
             "there is no metric: give one, or several with commas, as in 'ndcg@10,mrr'"

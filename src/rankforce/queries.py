@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +44,20 @@ class QueryIndex(NamedTuple):
         """Place of each row: its number where queries stand one behind the other."""
         return self._by_row(np.arange(self.pointer[-1]))
 
+    def number_of_places(self) -> NDArray[np.int64]:
+        """Number of the row of each place within its query, in the caller's order.
+
+        >>> index_queries(4, qid=["b", "a", "b", "a"]).number_of_places().tolist()
+        [0, 1, 0, 1]
+        """
+        query = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        local = np.arange(len(query)) - self.pointer[query]
+        if not len(self.row):
+            return local
+        number = np.empty_like(local)
+        number[np.lexsort((self.row, query))] = local
+        return number
+
     def _by_row(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         if not len(self.row):
             return values
@@ -57,15 +71,19 @@ def index_queries(
 ) -> QueryIndex:
     """Index `rows` rows by query sizes or by query ids; neither means one query.
 
+    An id is what it reads as, whatever its type: 1, 1.0 and "1" are one query, with one key.
+
     >>> index_queries(5, group=[2, 3]).pointer
     array([0, 2, 5])
     >>> index_queries(4, qid=["b", "a", "b", "a"]).row
     array([0, 2, 1, 3])
+    >>> [index_queries(1, qid=[one]).key.tolist() for one in (7, 7.0, "7")]
+    [[7], [7], [7]]
     """
     if group is not None and qid is not None:
         raise ValueError("give group= (sizes) or qid= (one id per row), not both")
     if qid is not None:
-        return _index_ids(rows, np.asarray(qid))
+        return _index_ids(rows, qid)
     return _index_sizes(rows, np.asarray([rows] if group is None else group))
 
 
@@ -106,14 +124,20 @@ def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
     return QueryIndex(pointer, np.empty(0, np.int64), np.arange(len(whole), dtype=np.uint64))
 
 
-def _index_ids(rows: int, ids: NDArray[Any]) -> QueryIndex:
-    if ids.shape != (rows,):
-        raise ValueError(f"qid must hold one id for each of the {rows} rows, got shape {ids.shape}")
-    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        where = int(np.flatnonzero(~np.isfinite(ids))[0])
-        raise ValueError(f"qid of row {where} is {ids[where]}: every row needs a query id")
+def _index_ids(rows: int, qid: Any) -> QueryIndex:
+    try:
+        given = np.asarray(qid)
+    except ValueError:  # lists of different lengths
+        raise ValueError("qid must hold one id for each row: an id is a number or a text") from None
+    if given.shape != (rows,):
+        raise ValueError(
+            f"qid must hold one id for each of the {rows} rows, got shape {given.shape}"
+        )
     if rows == 0:
         return _index_sizes(0, np.empty(0, np.int64))
+    # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
+    is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
+    ids = _plain_ids(np.array(qid, object) if is_list else given)
     unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
     # Queries in order of first appearance: rows that are grouped already stay where they are.
     rank = np.empty(len(unique), np.int64)
@@ -122,12 +146,77 @@ def _index_ids(rows: int, ids: NDArray[Any]) -> QueryIndex:
     row = np.argsort(query, kind="stable")
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(query))])
     key = np.empty(len(unique), np.uint64)
-    key[rank] = _keys(unique)
+    key[rank] = _keys(unique, first)
     is_grouped = bool(np.all(query[1:] >= query[:-1]))
     return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
 
 
-def _keys(ids: NDArray[Any]) -> NDArray[np.uint64]:
-    if ids.dtype.kind in "iub":
-        return ids.astype(np.int64).view(np.uint64)
-    return np.array([zlib.crc32(str(i).encode()) for i in ids], dtype=np.uint64)
+def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
+    """Ids as whole numbers, or as the texts that they read as."""
+    kind = ids.dtype.kind
+    if kind == "f":
+        bad = np.flatnonzero(~np.isfinite(ids))
+        if bad.size:
+            raise ValueError(_no_id(bad[0], ids[bad[0]]))
+        if ((np.floor(ids) == ids) & (np.abs(ids) < 2.0**63)).all():
+            return ids.astype(np.int64)
+    if kind in "iub":
+        return ids.astype(np.int64)  # beyond 2^63 the same 64 bits
+    if kind == "U":
+        return ids
+    texts: dict[Any, str] = {}  # most rows have the id of another row
+    found = []
+    for row, one in enumerate(ids.tolist()):
+        try:
+            text = texts.get(one)
+        except TypeError:
+            raise ValueError(f"qid of row {row} is {one!r}: an id is a number or a text") from None
+        if text is None:
+            text = texts[one] = _text_of(one, row)
+        found.append(text)
+    return np.array(found)
+
+
+def _text_of(one: Any, row: int) -> str:
+    """What an id reads as: whole numbers as their digits."""
+    if _is_missing(one):
+        raise ValueError(_no_id(row, one))
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "backslashreplace")
+    if isinstance(one, (float, np.floating)) and not float(one).is_integer():
+        return repr(float(one))
+    is_number = isinstance(one, (int, float, np.integer, np.floating, np.bool_))
+    return str(int(one) if is_number else one)
+
+
+def _is_missing(one: Any) -> bool:
+    if isinstance(one, (float, np.floating)):
+        return not np.isfinite(one)
+    try:
+        return one is None or bool(one != one)  # NaT
+    except TypeError:  # NA of pandas is neither
+        return True
+
+
+def _no_id(row: int, one: Any) -> str:
+    return f"qid of row {row} is {one}: every row needs a query id"
+
+
+def _keys(ids: NDArray[Any], first: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Of a whole number, written in any way, itself; of other texts 64 bits of their hash."""
+    if ids.dtype.kind == "i":
+        return ids.view(np.uint64)
+    found = np.empty(len(ids), np.uint64)
+    for number, (text, row) in enumerate(zip(ids.tolist(), first, strict=True)):
+        digits = text[1:] if text.startswith("-") else text
+        is_whole = len(digits) <= 20 and digits.isascii() and digits.isdecimal()
+        if is_whole and str(int(text)) == text and -(2**63) <= int(text) < 2**64:
+            found[number] = int(text) % 2**64
+            continue
+        try:
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        except UnicodeEncodeError:
+            message = "half of a character (a surrogate) is no text"
+            raise ValueError(f"qid of row {row} is {text!r}: {message}") from None
+        found[number] = int.from_bytes(digest, "little")
+    return found

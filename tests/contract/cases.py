@@ -30,6 +30,9 @@ OTHER_VALUES: dict[str, Any] = {
 ENDLESS = {"lambdarank(rbp)", "lambdarank(arp)"}
 # Labels are shares of clicks, from 0 to 1, and no grades.
 OF_CLICKS = {entry.name for entry in rf.objectives() if entry.of_clicks}
+# Forces of whole lists. Nothing is asked of them that is about pairs: weights, counts, a cost, a
+# cutoff, silence where labels do not differ. All else is.
+LISTWISE = {entry.name for entry in rf.objectives() if entry.listwise}
 METRIC_NAME = re.compile(r"lambdarank\((\w+)\)")
 
 
@@ -49,8 +52,16 @@ class Case:
         return dict(self.parameters)
 
     @property
+    def is_listwise(self) -> bool:
+        return self.name in LISTWISE
+
+    @property
     def is_random(self) -> bool:
-        return "random" in self.name
+        return "random" in self.name or self.is_listwise
+
+    def takes(self, how: dict[str, Any]) -> bool:
+        """Whether the objective has a cost of pairs, if `how` says something about one."""
+        return not (self.is_listwise and {"sigma", "cost", "center"} & set(how))
 
     @property
     def reference_name(self) -> str:
@@ -100,6 +111,7 @@ def cases_of(entry: Any) -> Iterator[Case]:
 
 
 CASES = all_cases()
+PAIRWISE = [case for case in CASES if not case.is_listwise]
 NAMED = [case for case in CASES if case.parameters in ((), (("k", K),))]
 
 

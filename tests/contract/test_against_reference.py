@@ -11,6 +11,7 @@ from tests import reference as ref
 from tests.contract.cases import (
     CASES,
     NOTHING,
+    PAIRWISE,
     Case,
     Data,
     Floats,
@@ -77,7 +78,7 @@ def assert_query(
 
 
 @pytest.mark.parametrize("data", SCORES.values(), ids=SCORES)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", PAIRWISE, ids=str)
 def test_gradients_are_those_of_the_reference(case: Case, data: Data) -> None:
     """1e-4 of the query's largest lambda and hessian."""
     data = case.suited(data)
@@ -91,8 +92,29 @@ def test_gradients_are_those_of_the_reference(case: Case, data: Data) -> None:
             assert_query(W, data.scores[rows], (lam[rows], hess[rows]), how, norm, what)
 
 
+@pytest.mark.parametrize("data", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_listwise], ids=str)
+def test_lists_have_the_forces_of_the_reference(case: Case, data: Data) -> None:
+    """To 1e-9: kernels of lists are in float64 throughout."""
+    for seed, norm in ((0, "none"), (5, "lightgbm"), (-1, "std")):
+        got = case.objective(seed=seed).gradients(
+            data.scores, data.labels, group=data.sizes, norm=norm, iteration=ITERATION
+        )
+        for query, rows in enumerate(data):
+            expected = ref.xendcg_forces(
+                data.scores[rows].tolist(),
+                data.labels[rows].tolist(),
+                seed=seed,
+                iteration=ITERATION,
+                query=query,
+                norm=norm,
+            )
+            for values, other, what in zip(got, expected, ("lambda", "hess"), strict=True):
+                assert_close(values[rows], np.array(other), f"{what}, norm {norm}", 1e-9)
+
+
 @pytest.mark.parametrize("scores", ["spread 1e-6", "spread 1", "spread 1e6", "ties", "all equal"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", PAIRWISE, ids=str)
 def test_pairs_are_those_of_the_reference(case: Case, scores: str) -> None:
     """Weights to 1e-12; each pair once; as many as `effective_pairs` says."""
     data = case.suited(SCORES[scores])
@@ -111,7 +133,7 @@ def test_pairs_are_those_of_the_reference(case: Case, scores: str) -> None:
         assert (weight > 0).all()
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", PAIRWISE, ids=str)
 def test_pairs_of_one_query(case: Case) -> None:
     """`Objective.pairs` and `effective_pairs` of a query by itself."""
     data = case.suited(make_data([17], seed=9))
@@ -147,7 +169,7 @@ def test_closed_form_is_what_swapping_changes(
     assert got == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
-CUTS = [case for case in CASES if case.parameters == (("k", K),)]
+CUTS = [case for case in PAIRWISE if case.parameters == (("k", K),)]
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 7, 31, 33, 58])

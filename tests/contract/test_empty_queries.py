@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from tests.contract.cases import CASES, Case, K, make_data
+from tests.contract.cases import CASES, PAIRWISE, Case, K, make_data
 from tests.reference.positions import POSITION_NAMES
 
 NORMS = ("none", "lightgbm", "std")
@@ -42,11 +42,26 @@ def assert_silent(case: Case, scores: list[float], grades: list[float], **how: s
 
 @pytest.mark.parametrize("cost", ["logistic", "sigmoid"])
 @pytest.mark.parametrize(("scores", "labels"), SILENT.values(), ids=SILENT)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", PAIRWISE, ids=str)
 def test_query_without_pairs_is_zero(
     case: Case, scores: list[float], labels: list[float], cost: str
 ) -> None:
     assert_silent(case, scores, labels, cost=cost)
+
+
+LISTS = [case for case in CASES if case.is_listwise]
+
+
+@pytest.mark.parametrize("case", LISTS, ids=str)
+def test_lists_are_silent_only_with_one_document(case: Case) -> None:
+    """Labels that do not differ: the target is drawn, so it differs, as in LightGBM."""
+    for kind in ("one document", "one irrelevant document", "no document"):
+        assert_silent(case, *SILENT[kind])
+    for kind in ("one label", "nothing relevant", "one label, far apart"):
+        lam, hess = case.objective().gradients(*SILENT[kind])
+        assert (lam != 0.0).all()
+        assert abs(lam.sum()) < 1e-15
+        assert np.isfinite(hess).all()
 
 
 BINARY = [case for case in CASES if case.objective().description.binary]

@@ -2,6 +2,7 @@
 
 from .extended import STRATEGIES, deficits, extended_set, splitmix64, uniform
 from .forces import COSTS, NORMS, forces
+from .listwise import xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
 from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
 from .weights import NAMES, weights
@@ -26,4 +27,6 @@ __all__ = [
     "splitmix64",
     "uniform",
     "weights",
+    "xendcg_at",
+    "xendcg_forces",
 ]

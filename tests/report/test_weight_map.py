@@ -57,7 +57,8 @@ def section(page: Page, reports: dict[int, Path]) -> Locator:
 
 
 def has_ranks_alone(case: Case) -> bool:
-    return case.objective().description.swaps is None
+    what = case.objective().description
+    return what.swaps is None and what.listwise is None
 
 
 @pytest.fixture(scope="module")

@@ -183,6 +183,19 @@ def test_ways_to_give_a_validation_set(given: dict[str, Any]) -> None:
     assert ranker.evals_result_ == {"valid_0": {"ndcg@10": expected}}
 
 
+def test_cutoffs_without_a_metric_are_those_of_the_objectives_own() -> None:
+    for eval_at, keys in (([3, 7], ["ndcg@3", "ndcg@7"]), (2, ["ndcg@2"])):
+        ranker = make().fit(DATA, eval_set=[VALID], eval_at=eval_at)
+        assert list(ranker.evals_result_["valid_0"]) == keys
+
+
+@pytest.mark.parametrize("eval_metric", [None, "ndcg"])
+@pytest.mark.parametrize("eval_at", [[0], [5, -1], [2.5], 0, ["5"]])
+def test_cutoffs_that_are_wrong(eval_at: Any, eval_metric: Any) -> None:
+    with pytest.raises(ValueError, match=r"eval_at is .*: it must be a whole number from 1 up"):
+        make().fit(DATA, eval_set=[VALID], eval_metric=eval_metric, eval_at=eval_at)
+
+
 def test_cutoffs_and_names() -> None:
     ranker = make().fit(
         DATA,

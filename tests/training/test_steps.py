@@ -57,6 +57,26 @@ def crossing_hessians(
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_a_leaf_of_a_list_moves_as_a_whole(weighted: bool) -> None:
+    """Of a softmax: P (1 - P) for a leaf whose documents have the share P of their list."""
+    data, scores = small(4, weighted=weighted)
+    forces = Forces(rf.objective("xendcg"), data, make_settings({"objective": "xendcg"}))
+    leaf = np.random.default_rng(5).integers(0, 3, data.rows).astype(np.int32)
+    _, hess = forces.at(scores, 0)
+    whole = np.bincount(leaf, hess) - forces.shared_hessians(scores, leaf, 3, 0)
+    weight = np.ones(data.rows) if data.weight is None else data.weight
+    expected = np.zeros(3)
+    for query in np.unique(data.qid):
+        rows = np.flatnonzero(data.qid == query)
+        rho = np.exp(scores[rows]) / np.exp(scores[rows]).sum()
+        for number in range(3):
+            mine = leaf[rows] == number
+            others = rho[~mine].sum() if len(rows) > 1 else 0.0
+            expected[number] += (weight[rows][mine] * rho[mine]).sum() * others
+    assert whole == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("norm", ["none", "lightgbm"])
 @pytest.mark.parametrize(
     ("name", "k"),

@@ -48,6 +48,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "exact-newton": {"step": "exact-newton"},
     "exact-newton, plain, rows": {"step": "exact-newton", "quantised": False, "subsample": 0.5},
     "random objective": {"objective": "lambdamart-ex random"},
+    "list": {"objective": "xendcg"},
+    "list, exact-newton": {"objective": "xendcg", "step": "exact-newton"},
     "std": {"norm": "std"},
     "regressor": {"base": "regressor", "base_estimators": 2},
 }

@@ -156,3 +156,18 @@ def test_query_ids_that_are_wrong(qid: Any, message: str) -> None:
 def test_lengths_that_differ(scores: Any, labels: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NDCG.gradients(scores, labels)
+
+
+@pytest.mark.parametrize("name", ["weight", "query_weight"])
+def test_weights_beyond_what_single_precision_holds(name: str) -> None:
+    """Sums of such forces overflow: it used to end in 'no split is worth it'."""
+    X, y = np.arange(4.0).reshape(-1, 1), [0, 1, 0, 1]
+    weights = [1.0, 1e300, 1.0, 1.0] if name == "weight" else [1.0, 1e300]
+    with pytest.raises(ValueError, match=rf"{name}\[1\] is 1e\+300: weights go up to 1e\+15"):
+        rf.RankingData(X, y, group=[2, 2], **{name: weights})
+    largest = {"weight": [1e15] * 4, "query_weight": [1e15] * 2}
+    data = rf.RankingData(X, y, group=[2, 2], **largest)
+    how = {"n_estimators": 2, "min_child_samples": 1, "progress": False, "threads": 1}
+    scores = rf.Ranker("ranknet", **how).fit(data).predict(data)
+    assert np.isfinite(scores).all()
+    assert len(set(scores)) > 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pickle
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -208,3 +211,167 @@ def test_user_objective_pickles_by_its_function() -> None:
     copy = pickle.loads(pickle.dumps(objective))
     assert copy == objective
     assert np.array_equal(copy.gradients(SCORES, LABELS), objective.gradients(SCORES, LABELS))
+
+
+# Additive metrics as metrics.
+
+
+def top(rank: int) -> float:
+    return 1.0 if rank <= 3 else 0.0
+
+
+def first_three() -> rf.Objective:
+    return rf.additive("y", top, name="Top3", cutoff=3)
+
+
+def by_hand() -> list[float]:
+    """Labels of the best three of each query, added up."""
+    queries = [slice(end - size, end) for end, size in zip(np.cumsum(SIZES), SIZES, strict=True)]
+    best = [np.argsort(-SCORES[rows], kind="stable")[:3] for rows in queries]
+    return [float(LABELS[rows][three].sum()) for rows, three in zip(queries, best, strict=True)]
+
+
+def test_an_additive_objective_is_its_metric() -> None:
+    metric = rf.metric(first_three())
+    assert (metric.name, metric.k, metric.higher_is_better) == ("Top3", 3, True)
+    ready = metric.prepare(LABELS, group=SIZES)
+    assert ready.values(SCORES).tolist() == by_hand()
+    lists = [LABELS[end - size : end] for end, size in zip(np.cumsum(SIZES), SIZES, strict=True)]
+    assert ready.perfect().tolist() == [sum(sorted(labels)[-3:]) for labels in lists]
+    assert ready.random() == approx([min(3, len(labels)) * labels.mean() for labels in lists])
+
+
+def test_ndcg_of_ones_own_is_ndcg() -> None:
+    mine = rf.metric(rf.additive(gain, discount, normalised=True, name="mine"))
+    assert mine(SCORES, LABELS, group=SIZES) == approx(
+        rf.metric("ndcg", no_relevant=0)(SCORES, LABELS, group=SIZES)
+    )
+    assert mine.definition.is_share
+    assert mine([1.0, 2.0], [0, 0]).tolist() == [0.0]
+    skips = rf.metric(rf.additive(gain, discount, normalised=True), no_relevant="skip")
+    assert np.isnan(skips([1.0, 2.0], [0, 0])).all()
+
+
+def test_ranks_beyond_the_cutoff_may_have_a_value() -> None:
+    punished = rf.additive("y", lambda rank: 0.0 if rank <= 1 else -1.0, cutoff=1, name="punished")
+    assert rf.metric(punished)([3.0, 2.0, 1.0], [0, 1, 2]).tolist() == [-3.0]
+
+
+def test_an_additive_metric_is_evaluated_and_compared() -> None:
+    expected = float(np.mean(by_hand()))
+    top3 = first_three()
+    assert rf.evaluate(SCORES, LABELS, top3, group=SIZES).means == {"Top3": expected}
+    found = rf.evaluate(SCORES, LABELS, ["mrr", top3], group=SIZES).means
+    assert list(found) == ["MRR", "Top3"]
+    assert found[top3] == expected
+    systems = {"given": SCORES, "ideal": LABELS}
+    compared = rf.compare(systems, LABELS, group=SIZES, metric=top3)
+    assert compared.means["given"] == expected
+    card = rf.scorecard([top3, "mrr"])
+    assert rf.compare(systems, LABELS, group=SIZES, metric=card).best == "ideal"
+    assert rf.scorecard(top3).metrics == [rf.metric(top3)]
+
+
+def test_an_additive_metric_is_watched() -> None:
+    train, valid = (rf.make_data("yahoo", queries=40, seed=seed) for seed in (0, 1))
+    top3 = first_three()
+    how = {"n_estimators": 6, "num_leaves": 5, "progress": False, "early_stopping_rounds": 3}
+    ranker = rf.Ranker(top3, eval_metric=[top3, "ndcg@5"], **how).fit(train, eval_set=[valid])
+    (history,) = ranker.evals_result_.values()
+    assert list(history) == ["top3", "ndcg@5"]
+    assert ranker.score(valid, metric=top3) == approx(max(history["top3"]))
+    again = rf.Ranker("ranknet", eval_metric=top3, **how).fit(train, eval_set=[valid])
+    assert list(next(iter(again.evals_result_.values()))) == ["top3"]
+    folds = rf.cv({"objective": top3, "n_estimators": 2, "progress": False}, train, metrics=top3)
+    assert list(folds.means) == ["top3"]
+
+
+def test_an_additive_metric_reads_its_source_and_travels() -> None:
+    clicked = rf.additive("y", discount, source="click")
+    labels = {"grade": [3, 0], "click": [0.0, 0.5]}
+    assert rf.metric(clicked)([1.0, 2.0], labels).tolist() == [0.5]
+    plain = rf.metric(rf.additive("y", discount, name="mine"), name="other")
+    copy = pickle.loads(pickle.dumps(plain))
+    assert copy == plain
+    assert copy.name == "other"
+    assert hash(copy) == hash(plain)
+
+
+def test_what_is_no_metric_says_so() -> None:
+    with pytest.raises(ValueError, match="RankNet is an objective and no metric"):
+        rf.evaluate([1.0, 2.0], [0, 1], rf.objective("ranknet"))
+    rising = rf.additive("y", lambda rank: float(rank), name="rising")
+    with pytest.raises(ValueError, match="'rising' as a metric: the value of rank 2 is above that"):
+        rf.evaluate([1.0, 2.0], [0, 1], rising)
+    with pytest.raises(ValueError, match=r"'Top3' has no parameter 'k': give it to rf\.additive"):
+        rf.metric(first_three(), k=3)
+    with pytest.raises(ValueError, match="'Top3' has no parameter 'higher_is_better'"):
+        rf.metric(first_three(), higher_is_better=False)
+
+
+# Mistakes are told in one sentence.
+
+
+class Weight:
+    """Something that can be called, but not compiled."""
+
+    def __call__(self, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+        return 1.0
+
+    def method(self, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+        return 1.0
+
+
+def scaled(scale: float, y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
+    return scale
+
+
+def sometimes(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float | None:
+    return 1.0 if rank_hi > 3 else None
+
+
+WRONG_WEIGHTS: dict[str, tuple[Any, str]] = {
+    "text": (lambda a, b, c, d: "much", "gives a text: it must give a number"),
+    "None": (lambda a, b, c, d: None, "gives None: it must give a number"),
+    "None for some": (sometimes, "sometimes gives None for some pairs: it must give a number"),
+    "tuple": (lambda a, b, c, d: (a, b), "gives a tuple: it must give a number"),
+    "list": (lambda a, b, c, d: [a], r"gives list\(float64\).*: it must give a number"),
+    "complex": (lambda a, b, c, d: 1j, "gives a complex number: it must give a number"),
+    "three": (lambda a, b, c: 1.0, "must take y_hi, y_lo, rank_hi and rank_lo: too many"),
+    "five": (scaled, "scaled must take y_hi, .*: missing a required argument: 'rank_lo'"),
+    "attribute": (lambda a, b, c, d: a.foo, "cannot be compiled: Unknown attribute 'foo' of type"),
+    "unknown": (lambda a, b, c, d: nowhere, "cannot be compiled: NameError: name 'nowhere'"),  # type: ignore[name-defined]  # noqa: F821
+    "object": (Weight(), "the pair weight is <.*Weight object.*: it must be a plain function"),
+    "method": (Weight().method, "the pair weight is <bound method .*: it must be a plain function"),
+    "partial": (
+        functools.partial(scaled, 2.0),
+        r"the pair weight is functools\.partial.*: it must be a plain function \(def or lambda\)",
+    ),
+    "built-in": (max, "the pair weight is <built-in function max>: it must be a plain function"),
+}
+
+
+@pytest.mark.parametrize(("weight", "message"), WRONG_WEIGHTS.values(), ids=WRONG_WEIGHTS)
+def test_a_pair_weight_that_is_wrong(weight: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        rf.objective(weight).gradients([1.0, 2.0], [0, 1])
+    assert "\n" not in str(caught.value)
+
+
+def test_pair_weights_that_are_right() -> None:
+    for weight in (
+        lambda *several: 1,
+        lambda a, b, c, d, e=1.0: e,
+        lambda a, b, c, d: a > b,
+        numba.njit(lambda a, b, c, d: 1.0),
+    ):
+        lam, _ = rf.objective(weight).gradients([0.0, 0.0], [0, 1])
+        assert lam.tolist() == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize("value", [None, "much", (1, 2)])
+def test_functions_of_an_additive_metric_that_give_no_number(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"the value of rank 1 is .*, which is no number"):
+        rf.additive("y", lambda rank: value).prepare([0, 1])
+    with pytest.raises(ValueError, match=r"row 0: gain of label 0 is .*: a gain is a number"):
+        rf.additive(lambda label: value, discount).prepare([0, 1])

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rankforce._metrics.definition import Definition, Entry, NoRelevant, OwnMetric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import parse_name
+from rankforce._metrics.names import parse_name, split_names
 from rankforce._metrics.presets import find_preset, preset_parameters
 from rankforce._metrics.registry import ENTRIES
+from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.entry import Parameters
 from rankforce._objectives.gains import GainLike, check_gain
+from rankforce._objectives.objective import Additive
+from rankforce._objectives.tables import Floats, Table
 from rankforce.checks import check_choice, check_number, check_whole
 
+MetricLike = str | OwnMetric | Metric | Additive
 _SCORE_TYPES = ("float64", "float32")
 
 
 def metric(
-    what: str | OwnMetric | Metric,
+    what: MetricLike,
     /,
     *,
     k: int | None = None,
@@ -54,7 +61,7 @@ def metric(
     "CNDCG@3(source=click)".
 
     In place of a name, a function `f(scores, labels)` of one query's arrays, with the `name` to
-    print, whether `higher_is_better`, and its `source`.
+    print, whether `higher_is_better`, and its `source`; or an `rf.additive`.
 
     >>> metric("ndcg", k=10)
     rf.metric('NDCG@10')
@@ -80,11 +87,13 @@ def metric(
         "score_type": score_type,
         "source": source,
     }
-    given = {key: value for key, value in options.items() if value is not None}
+    given = _told(**options)
     if isinstance(what, Metric):
         if given or name is not None or higher_is_better is not None:
             raise ValueError(f"{what!r} is made already: give its name to change parameters")
         return what
+    if isinstance(what, AnyObjective):
+        return _of_objective(what, name, given | _told(higher_is_better=higher_is_better))
     if callable(what):
         return _own(what, name, higher_is_better is not False, given)
     if not isinstance(what, str):
@@ -102,6 +111,23 @@ def metrics() -> list[Entry]:
     'NDCG'
     """
     return list(ENTRIES)
+
+
+def asked_for(given: Any) -> list[Any]:
+    """Metrics that are asked for, one by one: a text may name several, with commas between them.
+
+    >>> asked_for(["ndcg@5, mrr", min])
+    ['ndcg@5', 'mrr', <built-in function min>]
+    """
+    is_one = isinstance(given, (str, Metric, AnyObjective)) or callable(given)
+    several = [given] if is_one else list(given)
+    return [
+        name for one in several for name in (split_names(one) if isinstance(one, str) else [one])
+    ]
+
+
+def _told(**options: Any) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _named(what: str, given: dict[str, Any]) -> Metric:
@@ -190,6 +216,66 @@ def _title(entry: Entry, told: dict[str, Any], preset: str | None) -> str:
     return entry.name + at + (f"({', '.join(inside)})" if inside else "")
 
 
+def _of_objective(what: AnyObjective, name: str | None, given: dict[str, Any]) -> Metric:
+    """The metric that an objective of one's own is for."""
+    if not isinstance(what, Additive):
+        raise ValueError(
+            f"{what.name} is an objective and no metric: give a name as in 'NDCG@10', "
+            "a function, or an rf.additive, which is both"
+        )
+    for key in given:
+        if key != "no_relevant":
+            raise ValueError(f"{what.name!r} has no parameter {key!r}: give it to rf.additive")
+    kept = {key: _check_no_relevant(value) for key, value in given.items()}
+    aim = what.description
+    assert aim.position is not None
+    cutoff = aim.flat_beyond
+    is_over = cutoff < math.inf and not aim.position(np.array([cutoff + 1.0])).any()
+    definition = Definition(
+        "sum",
+        "gain",
+        gain=aim.gain,
+        position=_falling(aim.position, what.name),
+        end=cutoff if is_over else math.inf,
+        ideal="none" if aim.ideal == "none" else "best",
+        is_share=aim.ideal != "none",
+    )
+    title = _check_title(what.name if name is None else name)
+    return Metric(
+        title,
+        definition,
+        k=None if cutoff == math.inf else int(cutoff),
+        no_relevant=kept.get("no_relevant"),
+        source=what.source,
+        higher_is_better=True,
+        recipe=(metric, what, _told(name=name) | kept),
+        about={"formula": "sum of gain(label) * value(rank)", "source": "the user"},
+    )
+
+
+def _falling(position: Table, name: str) -> Table:
+    """The same values of ranks; where one rises, a list by labels would not be the ideal one."""
+
+    def values(ranks: Floats) -> Floats:
+        found = position(ranks)
+        rises = np.flatnonzero(np.diff(found) > 0.0)
+        if rises.size:
+            rank = int(ranks[rises[0]])
+            raise ValueError(
+                f"{name!r} as a metric: the value of rank {rank + 1} is above that of rank {rank}, "
+                "but values of ranks must not rise"
+            )
+        return found
+
+    return values
+
+
+def _check_title(title: Any) -> str:
+    if not isinstance(title, str) or not title:
+        raise ValueError(f"the name of a metric is {title!r}: it must be a text")
+    return title
+
+
 def _own(
     function: OwnMetric, name: str | None, higher_is_better: bool, given: dict[str, Any]
 ) -> Metric:
@@ -201,12 +287,7 @@ def _own(
         "source": _check_source,
     }
     kept = {key: checks[key](value) for key, value in given.items()}
-    title = name
-    if name is None:
-        title = getattr(function, "__name__", "own metric")
-        title += f"(source={kept['source']})" if "source" in kept else ""
-    if not isinstance(title, str) or not title:
-        raise ValueError(f"the name of a metric is {name!r}: it must be a text")
+    title = _check_title(_name_of(function, kept) if name is None else name)
     recipe = {"name": title, "higher_is_better": higher_is_better} | kept
     return Metric(
         title,
@@ -218,6 +299,11 @@ def _own(
         recipe=(metric, function, recipe),
         about={"formula": "the user's function", "source": "the user"},
     )
+
+
+def _name_of(function: OwnMetric, kept: dict[str, Any]) -> str:
+    source = f"(source={kept['source']})" if "source" in kept else ""
+    return getattr(function, "__name__", "own metric") + source
 
 
 def _check_values(kept: dict[str, Any], entry: Entry) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class AnyObjective(ABC):
         return ready.gradients(scores, norm=norm, iteration=iteration, threads=threads)
 
     def pairs(self, scores: ArrayLike, labels: Any, *, iteration: int = 0) -> Pairs:
-        """The pairs of one query that have a weight.
+        """The pairs of one query that have a weight; a listwise objective has none.
 
         >>> import rankforce as rf
         >>> rf.objective("lambdagap-x", k=2).pairs([3, 2, 1], [0, 0, 1])

@@ -38,6 +38,7 @@ class Description:
     `position` is g, `distance` is D, `correction` multiplies D by a value of the lower rank.
     `swaps` names a metric that is no sum over documents; its change replaces the bracket.
     `user` is a user's own weight(y_hi, y_lo, rank_hi, rank_lo); it replaces all of it.
+    `listwise` names forces of a whole list that are no sum over pairs: there is no weight then.
     """
 
     label_term: Literal["difference", "higher", "one"] = "difference"
@@ -53,6 +54,18 @@ class Description:
     swaps_cutoff: float = math.inf
     max_label: float | None = None  # of ERR; the largest label of the data if None
     user: Callable[[float, float, int, int], float] | None = None
+    listwise: Literal["xendcg"] | None = None
     ideal: Ideal = "none"
     ideal_cutoff: float = math.inf
     pair_set: PairSet = PairSet()
+
+    @property
+    def needs_whole_list(self) -> bool:
+        """Whether the labels of all documents of a list decide, not only those of a pair."""
+        several = (self.swaps, self.pair_set.extended, self.listwise)
+        return any(one is not None for one in several)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the seed decides anything."""
+        return self.listwise is not None or "random" in (self.pair_set.extended or "")

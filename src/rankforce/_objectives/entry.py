@@ -53,9 +53,12 @@ class Entry:
     needs_k: bool = False
     has_cutoff: bool = True  # whether k changes anything
     of_clicks: bool = False  # labels are shares of clicks, from 0 to 1, and no grades
+    listwise: bool = False  # forces of a whole list: no pair has a weight, nor a cost
     aliases: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
         """The parameters of `rf.objective` that this objective takes."""
-        return ["k", *sorted(self.uses), "sigma", "seed", "cost", "center", "source", "norm"]
+        of_pairs = {"sigma", "cost", "center"} if self.listwise else set()
+        every = ["k", *sorted(self.uses), "sigma", "seed", "cost", "center", "source", "norm"]
+        return [name for name in every if name not in of_pairs]

@@ -102,7 +102,12 @@ def _click_gains(labels: Floats) -> Floats:
 
 def _one(gain: Any, label: float) -> float:
     if callable(gain):
-        return float(gain(label))
+        value = gain(label)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            message = f"gain of label {label:g} is {value!r}: a gain is a number"
+            raise GainError(label, message) from None
     if isinstance(gain, Mapping):
         if label in gain:
             return float(gain[label])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +14,7 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.description import Cost, Description, PairSet
 from rankforce._objectives.entry import Entry, Parameters
 from rankforce._objectives.gains import GainLike, check_gain
-from rankforce._objectives.objective import Objective
+from rankforce._objectives.objective import Additive, Objective
 from rankforce._objectives.preferences import ALIASES, NAME, PreferenceObjective
 from rankforce._objectives.registry import ENTRIES, parse_name
 from rankforce._objectives.tables import Floats
@@ -57,7 +59,8 @@ def objective(
     `seed` that of random strategies, `p` the persistence of RBP, `max_label` the top grade of ERR.
     `cost` is "logistic" or "sigmoid" (around `center`). `source` names the labels to read where
     there are several, `norm` is this objective's own ("none", "lightgbm", "std") in place of the
-    caller's. "preferences" pushes the explicit pairs of the data apart.
+    caller's. "preferences" pushes the explicit pairs of the data apart; "xendcg" pushes lists as a
+    whole, without pairs and their parameters.
 
     In place of a name, a plain function `weight(y_hi, y_lo, rank_hi, rank_lo)` (ranks from 1) is
     compiled into the loops over pairs. Or a table, as in a configuration file: {"name": ...} with
@@ -88,7 +91,7 @@ def objective(
         if kept.get(key, value) != value:
             raise ValueError(f"{name!r} says {key}={value}, but {key}={kept[key]!r} was given")
         kept[key] = value
-    _check_known(entry, kept)
+    _check_known(entry, kept | others)
     kept = _check_values(kept)
     params = Parameters(**kept)
     if entry.needs_k and params.k is None:
@@ -116,26 +119,26 @@ def additive(
     sigma: float = 1.0,
     source: str | None = None,
     norm: str | None = None,
-) -> Objective:
+) -> Additive:
     """LambdaRank for a metric of one's own: the sum of gain(label) * value(rank), ranks from 1.
 
     `cutoff` says that ranks beyond it all have one value: only pairs with a document above it are
     looked at. `normalised` divides by the metric of the ideal ranking. `source` and `norm` are as
-    in `rf.objective`.
+    in `rf.objective`. It is a metric as well, wherever one is asked for: `eval_metric=`,
+    `rf.evaluate`, `rf.compare`, `rf.metric`.
 
     >>> import rankforce as rf
     >>> top2 = rf.additive(lambda y: float(y > 1), lambda rank: 1.0 if rank <= 2 else 0.0)
     >>> top2.pairs([3, 2, 1], [0, 1, 2]).weight.tolist()
     [1.0, 1.0]
+    >>> rf.evaluate([3, 2, 1], [0, 3, 2], top2).means
+    {"a user's metric": 1.0}
     """
     limit = math.inf if cutoff is None else float(check_whole("cutoff", cutoff, least=1))
 
     def values(ranks: Floats) -> Floats:
-        table = np.array([float(value(int(rank))) for rank in ranks.ravel()]).reshape(ranks.shape)
-        if not np.isfinite(table).all():
-            where = int(ranks.ravel()[np.flatnonzero(~np.isfinite(table.ravel()))[0]])
-            raise ValueError(f"the value of rank {where} is not finite")
-        return table
+        table = np.array([_rank_value(value, int(rank)) for rank in ranks.ravel()])
+        return table.reshape(ranks.shape)
 
     checked = check_gain(gain)
     description = Description(
@@ -154,7 +157,7 @@ def additive(
         "source": "the user",
         "cost": "O(n^2)" if cutoff is None else "O(cutoff n)",
     }
-    return Objective(
+    return Additive(
         name,
         description,
         _check_cost("logistic", sigma, 0.0),
@@ -163,6 +166,17 @@ def additive(
         about=about,
         **more,
     )
+
+
+def _rank_value(value: Callable[[int], float], rank: int) -> float:
+    given = value(rank)
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"the value of rank {rank} is {given!r}, which is no number") from None
+    if not math.isfinite(found):
+        raise ValueError(f"the value of rank {rank} is not finite")
+    return found
 
 
 def objectives() -> list[Entry]:
@@ -208,6 +222,7 @@ def _check_norm(norm: Any) -> str | None:
 
 def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
     if callable(name):
+        _check_function(name)
         title = f"weight {getattr(name, '__name__', 'function')}"
 
         def build(params: Parameters) -> Description:
@@ -224,6 +239,22 @@ def _find(name: str | PairWeight) -> tuple[Entry, dict[str, Any]]:
         )
     named = {"k": parsed.k, "p": parsed.p}
     return parsed.entry, {key: value for key, value in named.items() if value is not None}
+
+
+def _check_function(weight: Any) -> None:
+    """Kernels can have a plain function, or one that Numba has compiled, compiled into them."""
+    takes = "y_hi, y_lo, rank_hi and rank_lo"
+    plain = getattr(weight, "py_func", weight)
+    if not isinstance(plain, types.FunctionType):
+        raise ValueError(
+            f"the pair weight is {weight!r}: it must be a plain function (def or lambda) of "
+            f"{takes}, which can be compiled"
+        )
+    try:
+        inspect.signature(plain).bind(1.0, 0.0, 1, 2)
+    except TypeError as error:
+        name = plain.__name__
+        raise ValueError(f"the pair weight {name} must take {takes}: {error}") from None
 
 
 def _check_known(entry: Entry, kept: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from rankforce._objectives.tables import Floats
 from rankforce.queries import QueryIndex
 
 if TYPE_CHECKING:
+    from rankforce._objectives.listwise_prepared import PreparedList
     from rankforce._objectives.prepared import Prepared
 
 __all__ = ["Objective", "Pairs"]
@@ -69,15 +70,16 @@ class Objective(AnyObjective):
         make, arguments = self._recipe
         return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
 
-    def bind(self, labels: Any, index: QueryIndex) -> Prepared:
+    def bind(self, labels: Any, index: QueryIndex) -> Prepared | PreparedList:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
         return self.bind_tier(labels, index, above=(), leave_out_zeros=False)
 
     def bind_tier(
         self, labels: Any, index: QueryIndex, *, above: Sequence[str | None], leave_out_zeros: bool
-    ) -> Prepared:
+    ) -> Prepared | PreparedList:
         """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
+        from rankforce._objectives.listwise_prepared import PreparedList
         from rankforce._objectives.prepared import Prepared
         from rankforce._objectives.sources import label_column, tiers_of
 
@@ -86,12 +88,13 @@ class Objective(AnyObjective):
         tier = tiers_of(column, others, leave_out_zeros=leave_out_zeros)
         if tier is not None:
             self._check_tier()
+        if self.description.listwise is not None:
+            return PreparedList(self, column, index)
         return Prepared(self, column, index=index, tier=tier)
 
     def _check_tier(self) -> None:
-        """Some weights depend on the labels of documents that are not in the pair."""
-        what = self.description
-        if what.swaps is not None or what.pair_set.extended is not None:
+        """Some forces depend on the labels of documents that are not in the pair."""
+        if self.description.needs_whole_list:
             raise ValueError(
                 f"{self.name} needs the labels of all documents: it can neither be a lower tier "
                 "nor read labels that are missing for some rows"
@@ -108,7 +111,7 @@ class Objective(AnyObjective):
         [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
         """
         what = self.description
-        if what.swaps is not None or what.user is not None:
+        if any(one is not None for one in (what.swaps, what.user, what.listwise)):
             raise ValueError(f"the weight of {self.name} is no function of the two ranks alone")
         ranks = np.arange(1.0, n + 1.0)
         upper = np.minimum.outer(ranks, ranks)
@@ -150,6 +153,13 @@ class Objective(AnyObjective):
     def __reduce__(self) -> tuple[Any, ...]:
         make, arguments = self._recipe
         return _remake, (make, arguments)
+
+
+class Additive(Objective):
+    """LambdaRank for a metric of one's own, a sum of gain * value of the rank: both in one.
+
+    Made by :func:`rankforce.additive`; `rf.metric` makes the metric of it.
+    """
 
 
 def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:

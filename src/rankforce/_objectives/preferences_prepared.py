@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankforce._objectives.base import Pairs, Ready, Trace
 from rankforce._objectives.preferences import PreferenceObjective
-from rankforce._objectives.prepared import NORMS, PARTS, check_norm, check_out, check_scores
+from rankforce._objectives.prepared import (
+    NORMS,
+    PARTS,
+    check_norm,
+    check_out,
+    check_query,
+    check_scores,
+)
 from rankforce._objectives.tables import Floats
 from rankforce.data.preferences import check_preferences
 from rankforce.kernels import layout, tracing
@@ -93,8 +100,7 @@ class PreparedPreferences:
 
     def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
         """The pairs of one query that have a weight; `hi` and `lo` are rows."""
-        if not 0 <= query < max(len(self.index.sizes), 1):
-            raise ValueError(f"query is {query}: there are {len(self.index.sizes)} queries")
+        check_query(query, len(self.index.sizes))
         first, last = self._pointer[[query, query + 1]] if len(self.index.sizes) else (0, 0)
         kept = first + np.flatnonzero(self._pairs.weight[first:last] > 0)
         return Pairs(self._pairs.hi[kept], self._pairs.lo[kept], self._pairs.weight[kept])

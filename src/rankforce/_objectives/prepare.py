@@ -62,6 +62,25 @@ def sort_labels(
     A missing label comes last and is worth nothing.
     """
     sizes = index.sizes
+    label, number, gain = place_labels(labels, index, description)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    # Documents with the same label keep the order of places, so the sort must be stable.
+    falling = len(gain) - 1 - number
+    key = query * max(len(gain), 1) + falling
+    order = np.argsort(key, kind="stable")
+    if tier is not None:
+        order = np.lexsort((key, index.places(tier), query))
+    local = np.arange(len(label)) - index.pointer[query]
+    position = np.empty(len(label), np.int32)
+    position[order] = local
+    return Sorted(query, local, label[order], gain[number[order]]), position
+
+
+def place_labels(
+    labels: Floats, index: QueryIndex, description: Description
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """The label of each place as the objective sees it, which of the distinct ones that is, from
+    the lowest up, and the gain of each of those."""
     label = index.places(labels)
     label = np.where(np.isnan(label), -np.inf, label)
     if description.binary:
@@ -74,17 +93,7 @@ def sort_labels(
         rows = np.flatnonzero(labels == error.label)
         raise ValueError(f"row {rows[0]}: {error}") from None
     gain = np.concatenate([np.zeros(len(distinct) - len(known)), gain])
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    # Documents with the same label keep the order of places, so the sort must be stable.
-    falling = len(distinct) - 1 - number.reshape(-1)
-    key = query * max(len(distinct), 1) + falling
-    order = np.argsort(key, kind="stable")
-    if tier is not None:
-        order = np.lexsort((key, index.places(tier), query))
-    local = np.arange(len(label)) - index.pointer[query]
-    position = np.empty(len(label), np.int32)
-    position[order] = local
-    return Sorted(query, local, label[order], gain[number.reshape(-1)[order]]), position
+    return label, number.reshape(-1), gain
 
 
 def _gains(description: Description, distinct: Floats) -> Floats:

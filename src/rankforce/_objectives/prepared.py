@@ -9,6 +9,7 @@ from rankforce._objectives.base import Ready, Trace
 from rankforce._objectives.objective import Objective, Pairs
 from rankforce._objectives.prepare import check_labels, label_order, make_rules
 from rankforce._objectives.tables import Floats
+from rankforce.checks import check_whole
 from rankforce.kernels import exact, forces, layout, tracing
 from rankforce.queries import QueryIndex, index_queries
 from rankforce.threads import check_threads, run_blocks, run_parts
@@ -69,7 +70,7 @@ class Prepared:
         values = check_scores(scores, self.rows)
         lam, hess = check_out(out, self.rows)
         code = check_norm(self.objective.norm or norm)
-        draw = self._draw(iteration)
+        draw = draw_of(self.objective, iteration)
 
         def push(first: int, last: int) -> int:
             return int(
@@ -106,7 +107,7 @@ class Prepared:
         """Sum over each leaf of the second derivatives of pairs with both documents in it."""
         sums = np.zeros((PARTS, leaves))
         weight = _NO_FLOATS if row_weight is None else row_weight
-        draw = self._draw(iteration)
+        draw = draw_of(self.objective, iteration)
 
         def share(part: int, first: int, last: int) -> None:
             exact.share_block(
@@ -154,7 +155,7 @@ class Prepared:
         """Count pairs, find factors of the norm, and add up where forces come from."""
         values = check_scores(scores, self.rows)
         number = check_norm(self.objective.norm or trace.norm)
-        rules = (*self._data, self._rules.exact, number, *self._draw(trace.iteration))
+        rules = (*self._data, self._rules.exact, number, *draw_of(self.objective, trace.iteration))
         found = (trace.slot, trace.code, trace.share, trace.counts, trace.factors, trace.sources)
 
         def work(first: int, last: int) -> int:
@@ -163,8 +164,7 @@ class Prepared:
         refuse_scores(run_blocks(work, self._cost, check_threads(trace.threads)), values)
 
     def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
-        if not 0 <= query < max(len(self.sizes), 1):
-            raise ValueError(f"query is {query}: there are {len(self.sizes)} queries")
+        check_query(query, len(self.sizes))
         if not len(self.sizes):
             return Pairs(_NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
         counts = np.zeros(len(self.sizes), np.int64)
@@ -194,19 +194,13 @@ class Prepared:
             values,
             *self._data,
             self._rules.exact,
-            *self._draw(iteration),
+            *draw_of(self.objective, iteration),
             counts,
             hi,
             lo,
             weight,
         )
         return int(bad), hi, lo
-
-    def _draw(self, iteration: int) -> tuple[np.uint64, np.uint64]:
-        if isinstance(iteration, bool) or not isinstance(iteration, (int, np.integer)):
-            raise ValueError(f"iteration is {iteration!r}: it must be a whole number")
-        mask = 2**64 - 1
-        return np.uint64(self.objective.seed & mask), np.uint64(int(iteration) & mask)
 
     def _bad_weight(self, values: Floats, iteration: int) -> str:
         for query in range(len(self.sizes)):
@@ -218,6 +212,19 @@ class Prepared:
                     "or not finite: weights are numbers from 0 up"
                 )
         return "the pair weights are so large that their sum is not finite"
+
+
+def draw_of(objective: Objective, iteration: int) -> tuple[np.uint64, np.uint64]:
+    """Seed and iteration of random draws, as kernels take them."""
+    mask = 2**64 - 1
+    whole = check_whole("iteration", iteration)
+    return np.uint64(objective.seed & mask), np.uint64(whole & mask)
+
+
+def check_query(query: int, queries: int) -> None:
+    """The number of a query; 0 where there is none."""
+    if not 0 <= query < max(queries, 1):
+        raise ValueError(f"query is {query}: there are {queries} queries")
 
 
 def refuse_scores(bad: list[int], values: Floats) -> None:

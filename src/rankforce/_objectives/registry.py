@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import NamedTuple
 
-from rankforce._objectives import metrics, ndcg, pairwise, precision
+from rankforce._objectives import listwise, metrics, ndcg, pairwise, precision
 from rankforce._objectives.entry import Entry
 
 ENTRIES: list[Entry] = [
@@ -15,6 +15,7 @@ ENTRIES: list[Entry] = [
     *ndcg.ENTRIES,
     *precision.ENTRIES[1:],
     *metrics.ENTRIES,
+    *listwise.ENTRIES,
 ]
 
 

@@ -114,7 +114,7 @@ def _print_table(entries: list[Entry]) -> None:
 
 def _print_one(entry: Entry) -> None:
     print(f"{entry.name}\n")
-    print(f"  weight      {entry.formula}")
+    print(f"  {'force ' if entry.listwise else 'weight'}      {entry.formula}")
     print(f"  source      {entry.source}")
     print(f"  cost        {entry.cost} per query")
     print(f"  parameters  {', '.join(entry.parameters)}{' (k is needed)' if entry.needs_k else ''}")

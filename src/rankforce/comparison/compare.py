@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankforce._metrics.definition import OwnMetric
+from rankforce._metrics.make import MetricLike
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
 from rankforce._objectives.tables import Floats
@@ -26,7 +26,7 @@ def compare(
     *,
     group: Any = ...,
     qid: Any = ...,
-    metric: str | OwnMetric | Metric = ...,
+    metric: MetricLike = ...,
     baseline: str | None = ...,
     test: str = ...,
     alternative: str | None = ...,
@@ -67,7 +67,7 @@ def compare(
     *,
     group: Any = None,
     qid: Any = None,
-    metric: str | OwnMetric | Metric | Scorecard = "ndcg@10",
+    metric: MetricLike | Scorecard = "ndcg@10",
     baseline: str | None = None,
     test: str = "fisher",
     alternative: str | None = None,
@@ -140,7 +140,7 @@ def _grade(card: Scorecard, tiers: list[Comparison], found: Judgement) -> Graded
 def compare_values(
     values: Mapping[str, ArrayLike],
     *,
-    metric: str | OwnMetric | Metric,
+    metric: MetricLike,
     query_ids: Any = None,
     weights: Any = None,
     baseline: str | None = None,

@@ -241,7 +241,7 @@ class Comparison:
 
         return comparison_record(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.table()
 
 

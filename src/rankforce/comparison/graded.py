@@ -94,7 +94,7 @@ class GradedComparison:
             "tiers": [comparison_record(one) for one in self.tiers],
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.table()
 
 

@@ -8,16 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce._metrics.average import mean
-from rankforce._metrics.definition import OwnMetric
+from rankforce._metrics.make import MetricLike, asked_for
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import split_names
 from rankforce._objectives.tables import Floats
 from rankforce.checks import check_choice, check_number
 from rankforce.comparison.comparison import SAME, best_names, changes
 from rankforce.statistics.paired import TESTS, paired_test
-
-MetricLike = str | Metric | OwnMetric
 
 
 class Verdict(NamedTuple):
@@ -256,12 +253,7 @@ def _remake(metrics: list[Metric], rest: dict[str, Any]) -> Scorecard:
 
 
 def _make_metrics(given: Any) -> list[Metric]:
-    is_one = isinstance(given, (str, Metric)) or callable(given)
-    made = [
-        make_metric(name)
-        for one in ([given] if is_one else given)
-        for name in (split_names(one) if isinstance(one, str) else [one])
-    ]
+    made = [make_metric(one) for one in asked_for(given)]
     if not made:
         raise ValueError("a scorecard needs a metric: give one or more, the most trusted first")
     keys = [metric.key for metric in made]

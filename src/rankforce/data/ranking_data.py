@@ -15,6 +15,8 @@ from rankforce.data.schema import Schema, listed, match, take_columns, twice, us
 from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
+# Twice, of a row and of its query, with room for forces: single precision ends at 3e38.
+LARGEST_WEIGHT = 1e15
 
 
 class RankingData:
@@ -346,6 +348,10 @@ def _check_weight(name: str, values: Any, count: int) -> Floats | None:
     bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))
     if bad.size:
         raise ValueError(f"{name}[{bad[0]}] is {vector[bad[0]]}: weights are numbers from 0 up")
+    large = np.flatnonzero(vector > LARGEST_WEIGHT)
+    if large.size:
+        limit = f"weights go up to {LARGEST_WEIGHT:g}, so that single precision holds the forces"
+        raise ValueError(f"{name}[{large[0]}] is {vector[large[0]]}: {limit}")
     return vector
 
 

@@ -35,7 +35,7 @@ def pair_forces(
     """Pairs that have a weight, and the force of each; summed, they are `objective.gradients`.
 
     `query` is the number of the query. A pair that several parts of a mix have stands there once
-    for each.
+    for each. Forces of a listwise objective are in no pair.
 
     >>> import rankforce as rf
     >>> found = pair_forces(rf.objective("lambdarank-ndcg", k=1), [0.02, 0.01], [0, 1])

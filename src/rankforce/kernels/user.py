@@ -7,6 +7,7 @@ is inlined into a loop over pairs, while the kernels around it stay as they are 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from rankforce.kernels.compile import kernel
@@ -29,13 +31,23 @@ _ROW = types.void(
 )
 
 
+_ARGUMENTS = (types.float64, types.float64, types.int64, types.int64)
+_KINDS = [
+    (types.NoneType, "None"),
+    (types.Optional, "None for some pairs"),
+    ((types.UnicodeType, types.StringLiteral), "a text"),
+    (types.BaseTuple, "a tuple"),
+    (types.Complex, "a complex number"),
+]
+
+
 @functools.lru_cache(maxsize=64)  # also keeps the machine code alive
 def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
     """Compile `weight(y_hi, y_lo, rank_hi, rank_lo)`, ranks 1-based; `.address` is the row's.
 
     A weight below 0 becomes NaN, which the caller of the kernels reports.
     """
-    compiled = kernel(weight)
+    compiled = _compile_weight(weight)
 
     def row(y, rank, is_hi, count, ys, ranks, out):
         for j in range(count):
@@ -46,6 +58,33 @@ def compile_row(weight: Callable[[float, float, int, int], float]) -> Any:
             out[j] = value if value >= 0.0 else np.nan
 
     return numba.cfunc(_ROW, error_model="numpy")(row)
+
+
+def _compile_weight(weight: Callable[[float, float, int, int], float]) -> Any:
+    """The compiled function; an error that says why it cannot be, or gives no number."""
+    inner = kernel(getattr(weight, "py_func", weight))
+
+    def call(y_hi, y_lo, rank_hi, rank_lo):  # as the row does: arguments may have defaults
+        return inner(y_hi, y_lo, rank_hi, rank_lo)
+
+    compiled: Any = kernel(call)
+    name = getattr(weight, "__name__", "function")
+    try:
+        compiled.compile(_ARGUMENTS)
+    except NumbaError as error:
+        raise ValueError(f"the pair weight {name} cannot be compiled: {_reason(error)}") from None
+    gives = compiled.overloads[_ARGUMENTS].signature.return_type
+    if not isinstance(gives, (types.Integer, types.Float, types.Boolean)):
+        told = next((text for kind, text in _KINDS if isinstance(gives, kind)), str(gives))
+        raise ValueError(f"the pair weight {name} gives {told}: it must give a number from 0 up")
+    return compiled
+
+
+def _reason(error: NumbaError) -> str:
+    """What Numba says, in one line: its first that is neither a step nor empty."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in plain.splitlines()]
+    return next((line for line in lines if line and not line.startswith("Failed in")), "no reason")
 
 
 @intrinsic

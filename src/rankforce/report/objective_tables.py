@@ -71,9 +71,8 @@ class _Labels:
         raise ValueError(f"it reads the labels {source or LABEL!r}, but those there are {has}")
 
     def check(self, source: Source, above: Sequence[Source], description: Description) -> None:
-        """Some weights depend on the labels of documents that are not in the pair."""
-        is_whole = description.swaps is not None or description.pair_set.extended is not None
-        if is_whole and (above or source in self._gaps):
+        """Some forces depend on the labels of documents that are not in the pair."""
+        if description.needs_whole_list and (above or source in self._gaps):
             raise ValueError("it needs the labels of all documents, and some are missing")
 
     def gains(self, source: Source, description: Description) -> tuple[Floats, Floats]:
@@ -177,7 +176,7 @@ def _objective(
 
 def _part(part: Part, weight: float, labels: _Labels, longest: int, pool: _Pool) -> dict[str, Any]:
     one = part.objective
-    shared = {"name": title_of(one), "weight": weight, "norm": one.norm}
+    shared: dict[str, Any] = {"name": title_of(one), "weight": weight, "norm": one.norm}
     if not isinstance(one, Objective):
         return shared | {"kind": "preferences", "cost": _cost(Cost(sigma=one.sigma))}
     what = one.description
@@ -186,16 +185,20 @@ def _part(part: Part, weight: float, labels: _Labels, longest: int, pool: _Pool)
     source = labels.name(one.source)
     labels.check(source, part.above, what)
     label, gain = labels.gains(source, what)
-    return shared | {
-        "kind": "labels",
+    shared |= {
         "seed": str(one.seed & (2**64 - 1)),  # as text: a number of JavaScript has 53 bits
         "source": source,
+        "labels": pool.add(label),
+        "gains": pool.add(gain),
+    }
+    if what.listwise is not None:
+        return shared | {"kind": "list"}
+    return shared | {
+        "kind": "labels",
         "above": [labels.name(above) for above in part.above],
         "leave_out_zeros": part.leave_out_zeros,
         "label_term": what.label_term,
         "binary": what.binary,
-        "labels": pool.add(label),
-        "gains": pool.add(gain),
         "cost": _cost(one.cost),
         **_ranks(what, longest, pool),
     }

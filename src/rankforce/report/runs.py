@@ -91,7 +91,7 @@ def _without_idle_seed(objective: AnyObjective) -> AnyObjective:
     """The same objective; a seed that no random draw uses would only tell it from its equals."""
     if not isinstance(objective, Objective) or "seed" not in objective.arguments:
         return objective
-    if "random" in (objective.description.pair_set.extended or ""):
+    if objective.description.is_drawn:
         return objective
     rest = {key: value for key, value in objective.table().items() if key not in ("name", "seed")}
     return make_objective(objective.name, **rest)

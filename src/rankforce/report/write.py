@@ -25,6 +25,7 @@ SCRIPTS = (
     "diagnostics.js",
     "pair_sets.js",
     "weights.js",
+    "lists.js",
     "forces.js",
     "numbers.js",
     "moves.js",

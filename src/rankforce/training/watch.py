@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce._metrics.average import mean
+from rankforce._metrics.make import asked_for
 from rankforce._metrics.make import metric as make_metric
 from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import parse_name, split_names
+from rankforce._metrics.names import parse_name
 from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.mixed import parts_of
 from rankforce._objectives.tables import Floats
+from rankforce.checks import check_whole
 from rankforce.comparison.scorecard import Scorecard
 from rankforce.data.ranking_data import RankingData
 from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
@@ -58,23 +60,28 @@ def make_metrics(
     """
     if isinstance(given, Watched):
         return given
+    chosen = _check_cutoffs(cutoffs) or ([k] if k else [])
     if given is None:
         assert objective is not None
         source = getattr(objective, "source", None)
-        usual: list[int | None] = [*cutoffs] or [k or objective.arguments.get("k")]
-        given = [make_metric(default_metric(objective, one), source=source) for one in usual]
-    is_one = isinstance(given, (str, Metric, Scorecard)) or callable(given)
-    entries = [given] if is_one else list(given)
+        names = [default_metric(objective, cutoff) for cutoff in chosen]
+        names = names or [default_metric(objective, objective.arguments.get("k"))]
+        given = [make_metric(name, source=source) for name in names]
+    entries = [given] if isinstance(given, Scorecard) else asked_for(given)
     metrics = Watched()
     for number, entry in enumerate(entries):
         if isinstance(entry, Scorecard):
             if number:
                 raise ValueError(f"{entry!r} comes after a metric: it decides, so put it first")
             metrics.card = entry
-        for one in split_names(entry) if isinstance(entry, str) else [entry]:
-            metrics += _make_one(one, list(cutoffs) or ([k] if k else []))
+        metrics += _make_one(entry, chosen)
     _check_once(metrics)
     return metrics
+
+
+def _check_cutoffs(cutoffs: Any) -> list[int]:
+    several = [cutoffs] if isinstance(cutoffs, (int, np.integer)) else list(cutoffs or ())
+    return [check_whole("eval_at", cutoff, least=1) for cutoff in several]
 
 
 def watched_metrics(

@@ -5,6 +5,7 @@
   const rankforce = (window.rankforce = window.rankforce || {});
   const { html } = rankforce.dom;
   const { compute } = rankforce.forces;
+  const { isList } = rankforce.lists;
   const { short, signed, label } = rankforce.numbers;
   const { nameOf } = rankforce.explorerSummary;
 
@@ -16,7 +17,9 @@
     const { pairs } = compute(objective, data.objectives.tables, query, options);
     const title = html("p", null, html("strong", null, objective.name),
       pairs.length ? ` pushes it by ${signed(lambda[one])} with ${pairs.length} ` +
-        `pair${pairs.length > 1 ? "s" : ""}.` : " has no pair with it.");
+        `pair${pairs.length > 1 ? "s" : ""}${isList(objective) ? " and the whole list" : ""}.`
+        : isList(objective) ? ` pushes it by ${signed(lambda[one])}, the list as a whole.`
+          : " has no pair with it.");
     if (!pairs.length) return [title];
     pairs.sort((a, b) => b.force - a.force);
     const rows = pairs.slice(0, MOST_PAIRS).map((pair) => {

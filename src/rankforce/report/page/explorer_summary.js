@@ -5,6 +5,7 @@
   const rankforce = (window.rankforce = window.rankforce || {});
   const { html } = rankforce.dom;
   const { ndcg } = rankforce.forces;
+  const { isList } = rankforce.lists;
   const { NONE } = rankforce.scales;
   const { signed, label } = rankforce.numbers;
 
@@ -30,7 +31,8 @@
     const n = explorer.order.length;
     const possible = (n * (n - 1)) / 2;
     const blocks = explorer.found.map(({ objective, forces, wrong }) => {
-      const pairs = `${forces.count} of ${possible} pairs push`;
+      const pairs = `${forces.count} of ${possible} pairs push` +
+        (isList(objective) ? ", and the list as a whole" : "");
       const said = wrong.length
         ? html("span", { class: "ex-warning" }, `Incoherent: ${nameOf(explorer, wrong[0][0])} ` +
           `is pushed harder than ${nameOf(explorer, wrong[0][1])}, which the top ${k} misses` +

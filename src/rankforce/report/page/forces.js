@@ -5,6 +5,7 @@
   const rankforce = (window.rankforce = window.rankforce || {});
   const { labelColumn, deficits } = rankforce.pairSets;
   const { partPairs } = rankforce.weights;
+  const { listForces } = rankforce.lists;
 
   // Documents by rank, best score first, ties by document number; and the rank of each document.
   function rankDocuments(scores) {
@@ -74,6 +75,16 @@
     }
   }
 
+  // Adds a part whose forces are those of the whole list; LightGBM's norm is one of pairs.
+  function addList(part, { lambda, hess }, norm, whole) {
+    const factor = norm === "std" ? normFactor(norm, 0, lambda) : 1;
+    const isStep = norm === "std" && factor > 0;
+    for (let i = 0; i < lambda.length; i++) {
+      whole.lambda[i] += part.weight * factor * lambda[i];
+      whole.hess[i] += part.weight * (isStep ? 1 : hess[i]);
+    }
+  }
+
   // Ranks, forces and hessians of one query, one per document; `count` pairs have a weight.
   // With options.pairs the pairs themselves, with options.of only those of one document.
   function compute(objective, tables, query, options) {
@@ -90,8 +101,12 @@
     };
     for (const part of objective.parts) {
       if (!(part.weight > 0)) continue;
-      const pairs = partPairs(part, tables, query, ranked, iteration);
-      addPart(part, pairs, scores, part.norm ?? options.norm ?? "none", whole);
+      const norm = part.norm ?? options.norm ?? "none";
+      if (part.kind === "list") {
+        addList(part, listForces(part, tables, query, scores, iteration), norm, whole);
+      } else {
+        addPart(part, partPairs(part, tables, query, ranked, iteration), scores, norm, whole);
+      }
     }
     return whole;
   }
@@ -100,7 +115,7 @@
   // [false, missed] (Marcuzzi et al. 2023, definition 3.1, at the cutoff only).
   function incoherent(objective, query, scores, lambda, k) {
     const part = objective.parts[0];
-    const own = part.kind === "labels" ? labelColumn(query, part.source) : labelColumn(query, null);
+    const own = labelColumn(query, part.source ?? null);
     const label = own.map((y) => (part.binary ? Number(y > 0) : Number.isNaN(y) ? -Infinity : y));
     const { order } = rankDocuments(scores);
     const top = Math.min(k, order.length);

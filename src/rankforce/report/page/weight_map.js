@@ -17,6 +17,9 @@
 
   // How many pairs a map shows, and what it leaves out; or why there is none.
   function sentence(part, weights) {
+    if (part.kind === "list") {
+      return "No map: it pushes a list as a whole, and no pair of ranks has a weight.";
+    }
     if (part.kind !== "labels") {
       return "No map: explicit preferences bring their own weights, whatever the ranks.";
     }
