@@ -18,9 +18,13 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import make_booster
-from rankforce.model import MANIFEST, Model, load_model
+from rankforce.model import Model, load_model
+from rankforce.model_folder import MANIFEST
+from rankforce.notes import note
+from rankforce.outside import outside_scores
 from rankforce.ranking import Ranking, rank_documents
 from rankforce.training.aliases import same
+from rankforce.training.base import Base, open_base, stand_on
 from rankforce.training.loop import Callback, Part, fit
 from rankforce.training.settings import Settings, make_settings
 from rankforce.training.watch import History, make_metrics
@@ -33,7 +37,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     `k` is the cutoff one cares about; the other parameters of the objective (`tau`, `mu`, `gain`,
     ...) go by name too. Trees have LightGBM's parameters under its names or XGBoost's.
     `step` is how far a leaf moves: "newton", "gradient" or "exact-newton". `base` is what the first
-    tree starts from: None, "regressor" (trees fitted to the labels) or a model with `predict`.
+    tree starts from: None, "regressor" (trees fitted to the labels), a ranker, its folder or a
+    model of LightGBM, whose trees come first, or any other model with `predict`.
     `checkpoint` is a folder to write to while training, and to go on from. `progress` is None (a
     live line in terminals, else log lines), True or False.
 
@@ -165,16 +170,20 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         if len(names) != len(sets):
             raise ValueError(f"eval_names has {len(names)} entries for {len(sets)} sets")
         _check_callbacks(callbacks or ())
+        settings = self.settings(
+            eval_metric=eval_metric, early_stopping_rounds=early_stopping_rounds
+        )
+        base = open_base(self.base)
+        train = stand_on(base, train)
         valid = []
         for name, pair, own in zip(names, sets, beside, strict=True):
             start = own.pop("init_score")
             data = self._eval_data(pair, train, **own)
-            valid.append(Part(str(name), data, self._base_scores(data, start)))
-        settings = self.settings(
-            eval_metric=eval_metric, early_stopping_rounds=early_stopping_rounds
+            valid.append(Part(str(name), data, _start_scores(base, data, start)))
+        part = Part("training", train, _start_scores(base, train, init_score))
+        self.model_ = fit(
+            settings, part, valid, callbacks=callbacks or (), cutoffs=eval_at, base=base
         )
-        part = Part("training", train, self._base_scores(train, init_score))
-        self.model_ = fit(settings, part, valid, callbacks=callbacks or (), cutoffs=eval_at)
         return self
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
@@ -194,13 +203,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             categories=train.categories,
         )
 
-    def _base_scores(self, data: RankingData, given: Any) -> Floats | None:
-        if given is not None:
-            return np.asarray(given, dtype=np.float64)
-        if self.base is None or self.base == "regressor":
-            return None
-        return np.asarray(self.base.predict(data.features), dtype=np.float64)
-
     def predict(
         self, X: Any, *, num_iteration: int | None = None, init_score: Any = None
     ) -> Floats:
@@ -215,9 +217,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         if init_score is not None:
             return scores + np.asarray(init_score, dtype=np.float64)
         base = self.model_.base
-        if base is not None:
-            scores += np.asarray(base.predict(data), dtype=np.float64)
-        return scores
+        return scores if base is None else scores + outside_scores(base, data)
 
     def _features(self, X: Any) -> Any:
         if isinstance(X, RankingData):
@@ -314,8 +314,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @property
     def booster_(self) -> Any:
-        """The model as a plain LightGBM booster."""
+        """The model as a plain LightGBM booster; without a base that is not made of trees."""
         check_is_fitted(self, "model_")
+        if self.model_.base is not None:
+            kind = type(self.model_.base).__name__
+            note(f"the booster has the trees behind the base, but not the base, a {kind}")
         return make_booster(self.model_.text())
 
     @property
@@ -348,14 +351,22 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 def load(path: str | Path, *, base: Any = None) -> Ranker:
     """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
 
-    Nothing in the files is executed. `base` is the model that the ranker was trained upon, if it
-    was.
+    Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
+    folder, if that was one of another kind: trees of a base are in the ranker's own files. Another
+    one than that is refused.
     """
-    model = load_model(path, base=base)
+    model = load_model(path, base=load(base) if isinstance(base, (str, Path)) else base)
     try:
         return make_ranker(model)
     except ValueError as error:
         raise ValueError(f"{Path(path) / MANIFEST}: {error}") from None
+
+
+def load_one(path: str | Path, base: Any) -> Ranker:
+    """One of several models, of which only those that stand on another one get `base`."""
+    if base is None or load_model(path, checks_base=False).base is None:
+        return load(path)
+    return load(path, base=base)
 
 
 def make_ranker(model: Model) -> Ranker:
@@ -398,6 +409,10 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
     if is_one and not isinstance(eval_set[0], (tuple, RankingData)):
         return [eval_set]
     return list(eval_set)
+
+
+def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:
+    return base.scores(data) if given is None else np.asarray(given, dtype=np.float64)
 
 
 def _beside(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
