@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import add_metric_options, made_metrics, output
+from rankforce.cli.files import add_base, add_metric_options, made_metrics, output
 
 EXAMPLES = """examples:
   rankforce compare run_a/ run_b/ --data test.txt --metric p@5 --baseline run_a
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="model, scores or run")
     parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of runs, in the form of TREC")
+    add_base(parser)
     add_metric_options(parser, default="ndcg@10")
     parser.add_argument("--baseline", metavar="SYSTEM", help="default: the first")
     parser.add_argument(
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     named = name_systems(options.systems)
     baseline = find_baseline(options.baseline, named)
     judged = open_judged(data=options.data, qrels=options.qrels)
-    systems = {name: open_system(path, judged) for name, path in named.items()}
+    systems = {name: open_system(path, judged, base=options.base) for name, path in named.items()}
     found = [
         rf.compare(
             systems,

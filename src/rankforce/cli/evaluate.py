@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_metric_options, made_metrics
+from rankforce.cli.files import add_base, add_metric_options, made_metrics
 
 EXAMPLES = """examples:
   rankforce evaluate --model run/ --data test.txt
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", dest="ranked", metavar="FILE", help="a run of TREC, with --qrels")
     parser.add_argument("--data", metavar="FILE", help="labels: text, Parquet or CSV")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of a run, in the form of TREC")
+    add_base(parser)
     add_metric_options(parser, default="ndcg@5,ndcg@10,p@5,p@10,map,mrr")
     parser.add_argument(
         "--missing",
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--run goes with --qrels, --model and --scores with --data")
     metrics = made_metrics(options)
     judged = open_judged(data=options.data, qrels=options.qrels)
-    system = open_system(given[0], judged)
+    system = open_system(given[0], judged, base=options.base)
     found = rf.evaluate(system, judged, metrics, missing=options.missing)
     if options.json:
         print(json.dumps(found.record(per_query=options.per_query), indent=2))

@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from rankforce.cli.files import add_base
+
 EXAMPLES = """examples:
   rankforce explain --model run/ --data vali.txt
   rankforce explain --model run/ --data vali.txt --query 1030 --top 30 --pairs 5
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="FOLDER", help="a saved model, or LightGBM's text")
     parser.add_argument("--scores", metavar="FILE", help="scores, one a line, in place of a model")
     parser.add_argument("--data", metavar="FILE", required=True, help="text, Parquet or CSV")
+    add_base(parser)
     parser.add_argument("--query", metavar="ID", help="default: the one with the lowest NDCG@k")
     parser.add_argument(
         "--objective", metavar="NAME", action="append", help="default: the model's; may be repeated"
@@ -50,7 +53,11 @@ def run(options: argparse.Namespace) -> None:
     if (options.model is None) == (options.scores is None):
         raise ValueError("give --model or --scores, one of the two")
     data = rf.read(options.data)
-    system = rf.load(options.model) if options.model else open_system(options.scores, data)
+    system = (
+        rf.load(options.model, base=options.base)
+        if options.model
+        else open_system(options.scores, data)
+    )
     found = explain_several(
         options.objective or [None],
         system,

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     import rankforce as rf
 
     data = rf.read(options.data)
-    ranking = rf.load(options.model).rank(data, top=options.top)
+    ranking = rf.load(options.model, base=options.base).rank(data, top=options.top)
     documents = ranking.row.tolist() if data.doc_ids is None else data.doc_ids[ranking.row].tolist()
     columns = (ranking.query.tolist(), ranking.rank.tolist(), documents, ranking.score.tolist())
     lines = zip(*columns, strict=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from rankforce.cli.files import add_base
+
 EXAMPLES = """examples:
   rankforce report run/ --out report.html
   rankforce report old/ new/ --data test.txt --metric ndcg@10 --out report.html
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a saved model, or LightGBM's text")
     parser.add_argument("--out", metavar="FILE", required=True, help="the page, as in report.html")
     parser.add_argument("--data", metavar="FILE", help="text, Parquet or CSV, with labels")
+    add_base(parser)
     parser.add_argument(
         "--metric", help="what runs are judged by (default: what the first watched)"
     )
@@ -52,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
         named,
         options.data,
         out=options.out,
+        base=options.base,
         metric=options.metric,
         baseline=find_baseline(options.baseline, named),
         queries=options.queries,

@@ -24,16 +24,19 @@ def open_judged(*, data: str | None, qrels: str | None) -> Any:
     raise ValueError("give --data (for models and scores) or --qrels (for runs), one of the two")
 
 
-def open_system(path: str, judged: Any) -> Any:
-    """A run where qrels judge it; else scores, from a model (saved, or LightGBM's) or a file."""
+def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
+    """A run where qrels judge it; else scores, from a model (saved, or LightGBM's) or a file.
+
+    `base` is the model that a saved one stands on, if it needs another.
+    """
     if not isinstance(judged, RankingData):
         from rankforce.data.trec import read_run
 
         return read_run(path)
     if Path(path).is_dir() or _starts(path, LIGHTGBM):
-        from rankforce.ranker import load
+        from rankforce.ranker import load_one
 
-        ranker = load(path)
+        ranker = load_one(path, base)
         try:
             return ranker.predict(judged)
         except ValueError as error:

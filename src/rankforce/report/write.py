@@ -53,6 +53,7 @@ def write_report(
     objectives: Sequence[Any] | None = None,
     title: str | None = None,
     seed: int = 0,
+    base: Any = None,
 ) -> Path:
     """Write one page that shows runs: settings, curves, diagnostics, comparison, queries, forces.
 
@@ -61,6 +62,7 @@ def write_report(
     read again, if its file is still the same. `metric` is by default the one that the first run
     watched, `baseline` the first run. `queries` says how many are shown in full. `objectives` are
     those whose forces can be looked at, beside the runs' own; by default all that have a name.
+    `base` is the model, or its folder, that saved ones stand on, if they need another.
 
     The page is one file without any request to the outside. The same input gives the same bytes.
 
@@ -88,6 +90,7 @@ def write_report(
         objectives=objectives,
         title=title,
         seed=seed,
+        base=base,
     )
     write_whole(place, page(table))
     return place
