@@ -53,7 +53,7 @@ def open_base(given: Any) -> Base:
         return Base(outside=given)
     if model.base is not None:
         raise ValueError(
-            "base stands on another model itself, which is not made of trees: give one that does not"
+            "base stands on another model itself, which is not made of trees: give another one"
         )
     return Base(model)
 
