@@ -15,13 +15,21 @@ import numpy as np
 from rankforce._objectives.tables import Floats
 from rankforce.data.schema import Schema
 from rankforce.diagnostics.curves import Curves
-from rankforce.files import write_whole
-from rankforce.trees.forest import add_scores, feature_names, model_text, parse_model
+from rankforce.model_folder import MANIFEST, TEXT, read_manifests, state, write_model
+from rankforce.outside import check_outside
+from rankforce.trees.check import check_trees
+from rankforce.trees.forest import (
+    add_scores,
+    feature_infos,
+    feature_names,
+    model_text,
+    parse_model,
+)
 from rankforce.trees.tree import Nodes, Tree, stack
 
-TEXT = "model.txt"
-MANIFEST = "manifest.json"
 FORMAT = 1
+OUTSIDE = "outside"  # in a manifest: the model stands on one of another kind
+READINGS = 100  # of a folder that somebody saves into at the same time
 # Parameters that LightGBM's text repeats; the manifest has all of them.
 SHOWN = ("learning_rate", "num_leaves", "max_depth", "seed")
 
@@ -39,8 +47,8 @@ class Model:
     best_iteration: int | None = None
     categorical: list[int] = dataclasses.field(default_factory=list)
     categories: dict[int, list[Any]] = dataclasses.field(default_factory=dict)
-    base: Any = None  # None, or a model whose scores come first
-    base_trees: int = 0  # trees of a base model of our own, which `used` includes
+    base: Any = None  # None, or a model of another kind, whose scores come first
+    base_trees: int = 0  # the first trees, which the run did not grow for its objective
     data: dict[str, Any] = dataclasses.field(default_factory=dict)
     log: list[str] = dataclasses.field(default_factory=list)
     finished: bool = True
@@ -48,6 +56,7 @@ class Model:
     files: dict[str, Any] = dataclasses.field(default_factory=dict)  # that the data was read from
     diagnostics: Curves | None = None  # that a recorder saw while training
     renumbered: list[int] = dataclasses.field(default_factory=list)  # see `Schema`
+    base_mark: dict[str, Any] | None = None  # by which `base` is known again
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -90,18 +99,14 @@ class Model:
         # LightGBM reads these as numbers: a schedule of rates is left to the trees.
         known = {name: self.parameters.get(name) for name in SHOWN}
         shown |= {n: str(value) for n, value in known.items() if isinstance(value, (int, float))}
-        return model_text(self.head, self.trees[:count], shown)
+        values = [self.categories[column] for column in sorted(self.categories)]
+        return model_text(self.head, self.trees[:count], shown, categories=values or None)
 
     def save(self, folder: str | Path, *, trees: int | None = None) -> None:
-        """Write LightGBM's text and a manifest into `folder`."""
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
-            raise ValueError(f"{place} is a file: a model is saved into a folder")
-        place.mkdir(parents=True, exist_ok=True)
+        """Write LightGBM's text and a manifest into `folder`, in place of a model that is there."""
         count = self.used if trees is None else trees
-        # The text first: a manifest fits the trees it counts, and more may stand behind them.
-        write_whole(place / TEXT, self.text(count))
-        write_whole(place / MANIFEST, json.dumps(self.manifest(count), indent=1) + "\n")
+        manifest = json.dumps(self.manifest(count), indent=1) + "\n"
+        write_model(Path(folder), self.text(count), manifest)
 
     def manifest(self, trees: int) -> dict[str, Any]:
         """What the text does not say, as JSON."""
@@ -113,7 +118,8 @@ class Model:
             "trees": trees,
             "used": min(self.used, trees),
             "best_iteration": self.best_iteration,
-            "base": None if self.base is None else "outside",
+            "base": None if self.base is None else OUTSIDE,
+            "base_mark": self.base_mark,
             "base_trees": self.base_trees,
             "finished": self.finished,
             "digest": digest(self.trees[:trees]),
@@ -129,40 +135,82 @@ class Model:
         }
 
 
-def load_model(path: str | Path, *, base: Any = None) -> Model:
-    """Read a saved model, or a plain LightGBM text file; nothing in it is ever executed."""
+def load_model(path: str | Path, *, base: Any = None, checks_base: bool = True) -> Model:
+    """Read a saved model, or a plain LightGBM text file; nothing in it is ever executed.
+
+    `base` is the model that it stands on, if it does; `checks_base=False` reads it without.
+    """
     place = Path(path)
-    text_file = place / TEXT if place.is_dir() else place
-    # The manifest first: a run that writes a checkpoint meanwhile adds trees to the text before it
-    # counts them in the manifest.
-    has_story = (place / MANIFEST).exists()
-    story = _read_manifest(place / MANIFEST) if has_story else None
+    if not place.is_dir():
+        return plain_model(_read_text(place), place, base=base)
+    for _ in range(READINGS - 1):
+        before = state(place)
+        try:
+            found = _load_folder(place, base, checks_base)
+        except ValueError:
+            if state(place) == before:
+                raise
+        else:
+            # Without a manifest only if none has come meanwhile.
+            if found.parameters or state(place) == before:
+                return found
+    return _load_folder(place, base, checks_base)
+
+
+def _load_folder(place: Path, base: Any, checks_base: bool) -> Model:
+    """The model of a folder, by the first of its manifests that fits the text."""
+    manifests = read_manifests(place)
+    text = _read_text(place / TEXT)
+    head, trees = _parse(text, place / TEXT)
+    tried = [_try_manifest(file, story, head, trees) for file, story in manifests]
+    for (file, _), model in zip(manifests, tried, strict=True):
+        if isinstance(model, Model):
+            return _put_on(model, base, file) if checks_base else model
+    failed = [error for error in tried if isinstance(error, ValueError)]
+    if failed and manifests[0][0].name == MANIFEST:
+        raise failed[0]
+    return plain_model(text, place / TEXT, base=base)
+
+
+def _try_manifest(path: Path, text: str, head: str, trees: list[Tree]) -> Model | ValueError:
+    """The model that a manifest makes of the trees, or why it makes none."""
     try:
-        text = text_file.read_text(encoding="utf-8")
+        return _with_manifest(path, _json(path, text), head, trees)
+    except ValueError as error:
+        return error
+
+
+def plain_model(text: str, path: Path, *, base: Any = None) -> Model:
+    """A model from LightGBM's text alone; `path` is the place that a mistake in it is at."""
+    head, trees = _parse(text, path)
+    model = Model(head, trees, len(trees), {}, "LightGBM model")
+    model.categories = pandas_categories(head, text, path)
+    model.categorical = sorted(model.categories)
+    return _put_on(model, base, path)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise ValueError(f"cannot read a model from {text_file}: {reason}") from None
+        raise ValueError(f"cannot read a model from {path}: {reason}") from None
+
+
+def _parse(text: str, path: Path) -> tuple[str, list[Tree]]:
     try:
         head, trees = parse_model(text)
         check_trees(trees, len(feature_names(head)))
     except ValueError as error:
-        raise ValueError(f"{text_file}: {error}") from None
-    if not has_story:
-        model = Model(head, trees, len(trees), {}, "LightGBM model")
-        model.categories = pandas_categories(head, text, text_file)
-        model.categorical = sorted(model.categories)
-        return model
-    return _with_manifest(place / MANIFEST, story, head, trees, base)
+        raise ValueError(f"{path}: {error}") from None
+    return head, trees
 
 
-def _read_manifest(path: Path) -> Any:
-    """The manifest as JSON; what is wrong with it is said when the trees are known."""
+def _json(path: Path, text: str) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no manifest of a model: {error!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def pandas_categories(head: str, text: str, path: Path) -> dict[int, list[Any]]:
@@ -171,8 +219,7 @@ def pandas_categories(head: str, text: str, path: Path) -> dict[int, list[Any]]:
         known = json.loads(text.rpartition("\npandas_categorical:")[2].strip() or "null")
     except json.JSONDecodeError:
         return {}
-    infos = next((x for x in head.splitlines() if x.startswith("feature_infos=")), "=")
-    kinds = infos.partition("=")[2].split(" ")
+    kinds = feature_infos(head)
     columns = [c for c, kind in enumerate(kinds) if kind != "none" and not kind.startswith("[")]
     if not known:
         return {}
@@ -184,15 +231,13 @@ def pandas_categories(head: str, text: str, path: Path) -> dict[int, list[Any]]:
     return dict(zip(columns, map(list, known), strict=True))
 
 
-def _with_manifest(path: Path, record: Any, head: str, trees: list[Tree], base: Any) -> Model:
+def _with_manifest(path: Path, record: Any, head: str, trees: list[Tree]) -> Model:
     try:
         count = int(record["trees"])
         if record["format"] != FORMAT:
             raise ValueError(f"format {record['format']} is not known to this version")
         if len(trees) < count or digest(trees[:count]) != record["digest"]:
             raise ValueError(f"it does not belong to the trees in {TEXT}")
-        if record["base"] == "outside" and base is None:
-            raise ValueError("the model stands on another one: give it as base=")
         model = Model(
             head,
             trees[:count],
@@ -203,22 +248,41 @@ def _with_manifest(path: Path, record: Any, head: str, trees: list[Tree], base: 
             record["best_iteration"],
             list(record["categorical"]),
             {int(column): list(values) for column, values in record["categories"].items()},
-            base,
+            OUTSIDE if record["base"] == OUTSIDE else None,
             int(record["base_trees"]),
             dict(record["data"]),
             list(record["log"]),
             bool(record["finished"]),
             [str(name) for name in record["feature_names"]],
-            # Models of earlier versions have neither.
+            # Models of earlier versions have none of these.
             dict(record.get("files", {})),
             _curves(record.get("diagnostics")),
             [int(column) for column in record.get("renumbered", [])],
+            record.get("base_mark"),
         )
         _check_story(model, count)
     except _NO_MANIFEST as error:
         raise ValueError(f"{path} is no manifest of a model: {error!r}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    return model
+
+
+def _put_on(model: Model, base: Any, path: Path) -> Model:
+    """The model upon its base; one that it was not trained upon is refused."""
+    if model.base is not None:
+        if base is None:
+            raise ValueError(
+                f"{path}: the model stands on another one: give it as base= (--base FOLDER)"
+            )
+        check_outside(base, model.base_mark, model.head)
+        model.base = base
+    elif base is not None:
+        # A base that is in the forest may be given again.
+        inner, own = getattr(base, "model_", None), model.trees[: model.base_trees]
+        known = inner.trees[: inner.used] if isinstance(inner, Model) else []
+        if not own or digest(known) != digest(own):
+            raise ValueError(f"{path}: the model does not stand on this base: leave it out")
     return model
 
 
@@ -242,44 +306,25 @@ def _check_story(model: Model, trees: int) -> None:
     for column in (*model.categories, *model.categorical):
         if not isinstance(column, int) or not 0 <= column < columns:
             raise ValueError(f"categorical column {column!r} is none of the {columns} features")
+    mark = model.base_mark
+    if mark is not None and not {"class", "scores"} <= {*mark}:
+        raise ValueError(f"base_mark is {mark!r}: expected class and scores")
     for name, metrics in model.history.items():
         for metric, values in metrics.items():
             if not isinstance(values, list) or not all(isinstance(v, (int, float)) for v in values):
                 raise ValueError(f"metrics of {name}, {metric}: expected a list of numbers")
 
 
-def check_trees(trees: list[Tree], features: int) -> None:
-    """Refuse trees that would lead a kernel astray: every path must end in a leaf of the tree."""
-    for number, tree in enumerate(trees):
-        nodes = tree.leaves - 1
-        names = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
-        lengths = {len(tree.numbers(name, float)) for name in names}
-        if nodes and lengths != {nodes}:
-            raise ValueError(f"tree {number} has {tree.leaves} leaves, but not {nodes} nodes")
-        if not nodes:
-            continue
-        feature = tree.numbers("split_feature", np.int64)
-        child = np.stack([tree.numbers(name, np.int64) for name in names[3:]])
-        # LightGBM numbers nodes as they are split, so a child comes after its parent.
-        inner = child >= 0
-        is_good = np.where(inner, (child > np.arange(nodes)) & (child < nodes), ~child <= nodes)
-        if not is_good.all() or feature.min() < 0 or feature.max() >= features:
-            raise ValueError(f"tree {number} is damaged: a node points nowhere")
-        if np.isnan(tree.numbers("threshold", np.float64)).any():
-            raise ValueError(f"tree {number} is damaged: a threshold is no number")
-        _check_categories(number, tree)
-
-
-def _check_categories(number: int, tree: Tree) -> None:
-    kind = tree.numbers("decision_type", np.int64)
-    which = tree.numbers("threshold", np.float64)[kind & 1 != 0]
-    if not which.size:
-        return
-    bounds = tree.numbers("cat_boundaries", np.int64)
-    words = len(tree.numbers("cat_threshold", np.int64))
-    in_range = which.min() >= 0 and which.max() < len(bounds) - 1
-    if not in_range or np.diff(bounds).min() < 0 or bounds[0] < 0 or bounds[-1] > words:
-        raise ValueError(f"tree {number} is damaged: a set of categories is missing")
+def check_values(categories: dict[int, list[Any]], names: list[str]) -> None:
+    """Refuse values of categories that a file of a model cannot hold."""
+    for column, values in categories.items():
+        for value in values:
+            if value is not None and not isinstance(value, (str, bool, int, float)):
+                raise ValueError(
+                    f"column {names[column]!r} has categories that are no text or numbers, as "
+                    f"{value!r}: a model cannot be saved with a {type(value).__name__}, make them "
+                    "text"
+                )
 
 
 def digest(trees: list[Tree]) -> str:

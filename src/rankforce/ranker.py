@@ -18,7 +18,9 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.missing import mark_missing, with_missing
 from rankforce.data.ranking_data import RankingData
 from rankforce.learnt import Learnt
-from rankforce.model import MANIFEST, Model, load_model
+from rankforce.model import Model, load_model
+from rankforce.model_folder import MANIFEST
+from rankforce.outside import outside_scores
 from rankforce.prediction import (
     choose_trees,
     tree_contributions,
@@ -28,6 +30,7 @@ from rankforce.prediction import (
 from rankforce.ranking import Ranking, rank_documents
 from rankforce.training.aliases import same
 from rankforce.training.also_called import also_called
+from rankforce.training.base import Base, open_base, stand_on
 from rankforce.training.callbacks import understand
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import (
@@ -48,7 +51,8 @@ class Ranker(Learnt):
     `k` is the cutoff one cares about; the other parameters of the objective (`tau`, `mu`, `gain`,
     ...) go by name too. Trees have LightGBM's parameters under its names or XGBoost's.
     `step` is how far a leaf moves: "newton", "gradient" or "exact-newton". `base` is what the first
-    tree starts from: None, "regressor" (trees fitted to the labels) or a model with `predict`.
+    tree starts from: None, "regressor" (trees fitted to the labels), a ranker, its folder or a
+    model of LightGBM, whose trees come first, or any other model with `predict`.
     `checkpoint` is a folder to write to while training, and to go on from. `progress` is None (a
     live line in terminals, else log lines), True or False.
 
@@ -186,7 +190,7 @@ class Ranker(Learnt):
                 "min_delta": own.min_delta or None,
             },
         )
-        asked = {"eval_metric": eval_metric, "eval_at": eval_at, "base": read_base(init_model)}
+        asked = {"eval_metric": eval_metric, "eval_at": eval_at, "base": init_model}
         asked["early_stopping_rounds"] = early_stopping_rounds
         asked["progress"] = None if verbose is None else bool(verbose)
         settings = self.settings(**asked | calls.settings)
@@ -206,8 +210,9 @@ class Ranker(Learnt):
             )
         if not (train.has_labels or train.sources or train.preferences is not None):
             raise ValueError("training needs labels: give y")
-        train = with_missing(train, settings.missing)
-        part = Part("training", train, self._base_scores(train, init_score, settings.base))
+        base = open_base(self.base if init_model is None else init_model)
+        train = stand_on(base, with_missing(train, settings.missing))
+        part = Part("training", train, _start_scores(base, train, init_score))
         beside = {"qid": eval_qid, "group": eval_group}
         beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
         valid = make_parts(
@@ -219,9 +224,11 @@ class Ranker(Learnt):
             make_data=lambda pair, own: with_missing(
                 self._eval_data(pair, train, **own), settings.missing
             ),
-            start_from=lambda data, start: self._base_scores(data, start, settings.base),
+            start_from=lambda data, start: _start_scores(base, data, start),
         )
-        self.model_ = fit(settings, part, valid, callbacks=calls.callbacks, wish=calls.wish)
+        self.model_ = fit(
+            settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
+        )
         return self
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
@@ -238,13 +245,6 @@ class Ranker(Learnt):
             **parts,
             like=train.schema,
         )
-
-    def _base_scores(self, data: RankingData, given: Any, base: Any) -> Floats | None:
-        if given is not None:
-            return np.asarray(given, dtype=np.float64)
-        if base is None or base == "regressor":
-            return None
-        return np.asarray(base.predict(data.features), dtype=np.float64)
 
     @also_called(base_margin="init_score")
     def predict(
@@ -288,7 +288,7 @@ class Ranker(Learnt):
             return tree_leaves(model, data, trees, threads=threads)
         start = init_score
         if start is None and model.base is not None and not trees.start:
-            start = model.base.predict(data)
+            start = outside_scores(model.base, data)
         if pred_contrib:
             found = tree_contributions(model, data, trees, threads=threads)
             total = found[:, -1]
@@ -397,14 +397,22 @@ class Ranker(Learnt):
 def load(path: str | Path, *, base: Any = None) -> Ranker:
     """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
 
-    Nothing in the files is executed. `base` is the model that the ranker was trained upon, if it
-    was.
+    Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
+    folder, if that was one of another kind: trees of a base are in the ranker's own files. Another
+    one than that is refused.
     """
-    model = load_model(path, base=base)
+    model = load_model(path, base=load(base) if isinstance(base, (str, Path)) else base)
     try:
         return make_ranker(model)
     except ValueError as error:
         raise ValueError(f"{Path(path) / MANIFEST}: {error}") from None
+
+
+def load_one(path: str | Path, base: Any) -> Ranker:
+    """One of several models, of which only those that stand on another one get `base`."""
+    if base is None or load_model(path, checks_base=False).base is None:
+        return load(path)
+    return load(path, base=base)
 
 
 def make_ranker(model: Model) -> Ranker:
@@ -432,17 +440,8 @@ def _restored(value: Any) -> Any:
     return float("inf") if value == "inf" else value
 
 
-def read_base(given: Any) -> Any:
-    """A model to go on from: the one given, or the one in the files at that place."""
-    if isinstance(given, (str, Path)):
-        return load(given)
-    if given is not None and not hasattr(given, "predict"):
-        raise ValueError(f"init_model is {given!r}: give a model with predict(), or its folder")
-    if type(given).__module__ == "xgboost.core":
-        raise ValueError(
-            "init_model is XGBoost's Booster: give the XGBRanker, which has predict(X)"
-        )
-    return given
+def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:
+    return base.scores(data) if given is None else np.asarray(given, dtype=np.float64)
 
 
 def _relabel(data: RankingData, y: Any) -> RankingData:

@@ -52,7 +52,7 @@ def test_logs_get_plain_lines_and_quiet_is_quiet(folder, tmp_path):
     assert "tree 5/5" in loud.stderr
     assert "quantised" in loud.stderr
     assert "\r" not in loud.stderr
-    assert run(*arguments, "--quiet").stderr == ""
+    assert run(*arguments, "--quiet", "--overwrite").stderr == ""
 
 
 def test_a_config_file_says_the_same(folder, tmp_path):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.report.made_runs import COLUMNS
+import rankforce as rf
+from tests.report.made_runs import COLUMNS, train
 from tests.report.report_pages import chart, visit
 
 if TYPE_CHECKING:
@@ -171,3 +172,32 @@ def test_settings_that_differ_come_first(page: Page, reports: dict[str, Path]) -
     assert marked == sorted(marked, reverse=True)
     assert sum(marked) == 5  # objective, trees grown, trees used, n_estimators, num_leaves
     assert page.locator("#settings tbody th").first.inner_text().startswith("objective")
+
+
+def test_charts_read_out_the_trees_that_are_used(
+    page: Page, tmp_path: Path, train_data: rf.RankingData, test_data: rf.RankingData
+) -> None:
+    """Of a run that stopped early, not the last tree that it grew."""
+    given = {"n_estimators": 60, "early_stopping_rounds": 8}
+    early = train("lambdarank-ndcg", train_data, test_data, **given)
+    used, grown = early.model_.used, len(early.model_.trees)
+    assert used < grown
+    value = early.evals_result_["valid_0"]["ndcg@5"][used - 1]
+    rf.write_report({"early": early}, test_data, out=tmp_path / "one.html", objectives=[])
+    visit(page, tmp_path / "one.html")
+    figure = chart(page, "NDCG@5")
+    page.wait_for_selector("figure.chart svg .line")
+    assert figure.locator(".at").inner_text() == f"at the end, {used} trees"
+    assert figure.locator(".value").first.inner_text() == f"{value:.4f}"
+    figure.locator(".plot").press("End")
+    assert figure.locator(".at").inner_text() == f"with {grown} trees"
+    # Runs that end at different trees have no end in common.
+    short = train("ranknet", train_data, test_data, n_estimators=3)
+    both = {"early": early, "short": short}
+    rf.write_report(both, test_data, out=tmp_path / "two.html", objectives=[])
+    visit(page, tmp_path / "two.html")
+    figure = chart(page, "NDCG@5")
+    page.wait_for_selector("figure.chart svg .line")
+    assert figure.locator(".at").inner_text() == "at the end of each run"
+    ends = [value, short.evals_result_["valid_0"]["ndcg@5"][-1]]
+    assert figure.locator(".value").all_inner_texts() == [f"{one:.4f}" for one in ends]

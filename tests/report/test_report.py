@@ -231,3 +231,26 @@ def test_a_metric_that_is_better_when_lower(
     values = found["scores"]["per_query"]["run"]
     assert not found["scores"]["higher_is_better"]
     assert found["queries"][0]["values"]["run"] == pytest.approx(max(values), rel=1e-5)
+
+
+def test_the_end_is_the_last_tree_that_is_used(
+    train_data: rf.RankingData, test_data: rf.RankingData
+) -> None:
+    """A run that stopped early looked at trees that are not in its model."""
+    recorder = rf.Recorder(["incoherence", "pairs"], every=1)
+    ranker = train(
+        "lambdarank-ndcg",
+        train_data,
+        test_data,
+        n_estimators=60,
+        early_stopping_rounds=8,
+        callbacks=[recorder],
+    )
+    used = ranker.model_.used
+    assert used < len(ranker.model_.trees)
+    share = recorder.curves.series["pairs"]["relative"]
+    wrong = recorder.curves.series["incoherence"]["restricted"]
+    assert (share[used - 1], wrong[used - 1]) != (share[-1], wrong[-1])
+    told = gather(ranker, test_data, objectives=["ranknet"])["summary"][-1]
+    assert f"at the end {100 * share[used - 1]:.1f} % of all pairs push" in told
+    assert f"and {100 * wrong[used - 1]:.1f} % of the queries are incoherent" in told

@@ -269,7 +269,7 @@ CHOICES: list[tuple[dict[str, Any], str]] = [
     ({"step": "newtown"}, "unknown step 'newtown': choose 'newton', 'gradient', 'exact-newton'"),
     ({"norm": "l2"}, "unknown norm 'l2': choose 'lightgbm', 'none', 'std'"),
     ({"subsample_by": "doc"}, "unknown subsample_by 'doc': choose 'row', 'query'"),
-    ({"base": "tree"}, "base is 'tree': choose None, 'regressor' or a model with predict"),
+    ({"base": "tree"}, "base is 'tree': choose None, 'regressor', the folder of a saved"),
     ({"step": "exact-newton", "norm": "std"}, "step='exact-newton' needs second derivatives"),
     ({"step": "exact-newton", "cost": "sigmoid"}, "exact-newton"),
     ({"boosting": "dart"}, "boosting='dart' is not available here: boosting can be 'gbdt'"),

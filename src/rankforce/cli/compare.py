@@ -11,6 +11,7 @@ import argparse
 
 from rankforce.cli.files import (
     DATA,
+    add_base,
     add_columns,
     add_metric_options,
     columns_of,
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="model, scores or run")
     parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of runs, in the form of TREC")
+    add_base(parser)
     add_metric_options(parser, default="ndcg@10")
     parser.add_argument("--baseline", metavar="SYSTEM", help="default: the first")
     parser.add_argument(
@@ -74,7 +76,11 @@ def run(options: argparse.Namespace) -> None:
     named = name_systems(options.systems)
     baseline = find_baseline(options.baseline, named)
     systems, judged = open_all(
-        named, data=options.data, qrels=options.qrels, columns=columns_of(options)
+        named,
+        data=options.data,
+        qrels=options.qrels,
+        columns=columns_of(options),
+        base=options.base,
     )
     found = [
         rf.compare(

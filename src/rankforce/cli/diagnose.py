@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     from rankforce._metrics.names import split_names
     from rankforce.diagnostics.recorder import MEANINGS
 
-    ranker = rf.load(options.model)
+    ranker = rf.load(options.model, base=options.base)
     data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
     curves = rf.diagnose(
         ranker,

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import DATA, add_columns, add_metric_options, columns_of, made_metrics
+from rankforce.cli.files import (
+    DATA,
+    add_base,
+    add_columns,
+    add_metric_options,
+    columns_of,
+    made_metrics,
+)
 
 EXAMPLES = """examples:
   rankforce evaluate --model run/ --data test.txt
@@ -23,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", dest="ranked", metavar="FILE", help="a run of TREC, with --qrels")
     parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
     parser.add_argument("--qrels", metavar="FILE", help="judgements of a run, in the form of TREC")
+    add_base(parser)
     add_metric_options(parser, default="ndcg@5,ndcg@10,p@5,p@10,map,mrr")
     parser.add_argument(
         "--missing",
@@ -48,7 +56,11 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--run goes with --qrels, --model and --scores with --data")
     metrics = made_metrics(options)
     systems, judged = open_all(
-        {"system": given[0]}, data=options.data, qrels=options.qrels, columns=columns_of(options)
+        {"system": given[0]},
+        data=options.data,
+        qrels=options.qrels,
+        columns=columns_of(options),
+        base=options.base,
     )
     found = rf.evaluate(systems["system"], judged, metrics, missing=options.missing)
     if options.json:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import DATA, add_columns, columns_of
+from rankforce.cli.files import DATA, add_base, add_columns, columns_of
 
 EXAMPLES = """examples:
   rankforce explain --model run/ --data vali.txt
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="FOLDER", help="a saved model, or LightGBM's text")
     parser.add_argument("--scores", metavar="FILE", help="scores, one a line, in place of a model")
     parser.add_argument("--data", metavar="FILE", required=True, help=DATA)
+    add_base(parser)
     parser.add_argument("--query", metavar="ID", help="default: the one with the lowest NDCG@k")
     parser.add_argument(
         "--objective", metavar="NAME", action="append", help="default: the model's; may be repeated"
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
 
     if (options.model is None) == (options.scores is None):
         raise ValueError("give --model or --scores, one of the two")
-    ranker = rf.load(options.model) if options.model else None
+    ranker = rf.load(options.model, base=options.base) if options.model else None
     data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
     system = open_system(options.scores, data) if ranker is None else ranker
     found = explain_several(

@@ -70,7 +70,15 @@ def add_model_and_data(parser: argparse.ArgumentParser, *, needs_model: bool = T
         "--model", metavar="FOLDER", required=needs_model, help="a saved model, or LightGBM's text"
     )
     parser.add_argument("--data", metavar="FILE", required=True, help=DATA)
+    add_base(parser)
     add_columns(parser)
+
+
+def add_base(parser: argparse.ArgumentParser) -> None:
+    """--base, for models that stand on another one."""
+    parser.add_argument(
+        "--base", metavar="FOLDER", help="the model that --model stands on, if it needs another"
+    )
 
 
 def add_metric_options(parser: argparse.ArgumentParser, *, default: str) -> None:

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> None:
     """Score and write."""
     import rankforce as rf
 
-    ranker = rf.load(options.model)
+    ranker = rf.load(options.model, base=options.base)
     scores = ranker.predict(rf.read(options.data, like=ranker, needs=(), **columns_of(options)))
     with output(options.out) as file:
         file.writelines(f"{score!r}\n" for score in scores.tolist())

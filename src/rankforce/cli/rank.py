@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     """Rank and write."""
     import rankforce as rf
 
-    ranker = rf.load(options.model)
+    ranker = rf.load(options.model, base=options.base)
     data = rf.read(options.data, like=ranker, **columns_of(options))
     ranking = ranker.rank(data, top=options.top)
     documents = ranking.row.tolist() if data.doc_ids is None else data.doc_ids[ranking.row].tolist()

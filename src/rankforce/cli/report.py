@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import DATA, add_columns, columns_of
+from rankforce.cli.files import DATA, add_base, add_columns, columns_of
 
 EXAMPLES = """examples:
   rankforce report run/ --out report.html
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a saved model, or LightGBM's text")
     parser.add_argument("--out", metavar="FILE", required=True, help="the page, as in report.html")
     parser.add_argument("--data", metavar="FILE", help=f"with labels: {DATA}")
+    add_base(parser)
     parser.add_argument(
         "--metric", help="what runs are judged by (default: what the first watched)"
     )
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
         options.data,
         columns=columns_of(options),
         out=options.out,
+        base=options.base,
         metric=options.metric,
         baseline=find_baseline(options.baseline, named),
         queries=options.queries,

@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   rankforce train --train a.parquet --valid b.parquet --metric p@5,ndcg@10 --early-stopping 50 \\
       --trees 2000 --learning-rate 0.05 --set min_child_samples=50 --out run/
   rankforce train --config run.toml --checkpoint run.part/ --out run/
+  rankforce train --train new.txt --base run/ --trees 50 --out more/
   rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
       rankforce report run/ --out report.html
   rankforce train --train a.txt --valid b.txt --diagnose 10 --log-to tensorboard:logs/ --out run/
@@ -47,7 +48,7 @@ OPTIONS: dict[str, tuple[str, Any, str]] = {
     "--learning-rate": ("learning_rate", float, "how much a tree counts (default 0.1)"),
     "--num-leaves": ("num_leaves", int, "leaves of a tree (default 31)"),
     "--step": ("step", str, "newton, gradient or exact-newton (default newton)"),
-    "--base": ("base", str, "start from 'regressor', or from nothing (default)"),
+    "--base": ("base", str, "go on from a saved model, or start from 'regressor'"),
     "--metric": ("eval_metric", str, "metrics to watch, with commas; the first one decides"),
     "--early-stopping": ("early_stopping_rounds", int, "stop after so many trees without gain"),
     "--seed": ("seed", int, "seed of all that is random (default 0)"),
@@ -69,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--preferences", metavar="FILE", help="explicit pairs of documents")
     parser.add_argument("--out", metavar="FOLDER", help="where the model goes")
+    parser.add_argument(
+        "--overwrite", action="store_true", default=None, help="even if --out holds a model already"
+    )
     parser.add_argument("--config", metavar="FILE", help="settings as TOML")
     parser.add_argument("-k", type=int, help="cutoff that one cares about")
     for option, (key, kind, text) in OPTIONS.items():
@@ -91,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
         "train",
         "valid",
         "out",
+        "overwrite",
         "labels",
         "preferences",
         "k",

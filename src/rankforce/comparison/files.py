@@ -23,12 +23,13 @@ def open_all(
     data: str | None,
     qrels: str | None,
     columns: Mapping[str, Any] | None = None,
+    base: str | None = None,
 ) -> tuple[dict[str, Any], Any]:
     """Systems by name, and what judges them: a data file is read for the models among them."""
     if qrels is not None:
         judged = open_judged(data=data, qrels=qrels)
         return {name: open_system(path, judged) for name, path in named.items()}, judged
-    models = {name: _load(path) for name, path in named.items()}
+    models = {name: _load(path, base) for name, path in named.items()}
     like = merge([one.model_.schema for one in models.values() if one is not None])
     judged = open_judged(data=data, qrels=None, like=like, columns=columns)
     systems = {}
@@ -59,8 +60,11 @@ def open_judged(
     raise ValueError("give --data (for models and scores) or --qrels (for runs), one of the two")
 
 
-def open_system(path: str, judged: Any) -> Any:
-    """A run where qrels judge it; else scores, from a model (saved, or LightGBM's) or a file."""
+def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
+    """A run where qrels judge it; else scores, from a model (saved, or LightGBM's) or a file.
+
+    `base` is the model that a saved one stands on, if it needs another.
+    """
     if not isinstance(judged, RankingData):
         from rankforce.data.trec import read_run
 
@@ -75,13 +79,13 @@ def open_system(path: str, judged: Any) -> Any:
     return scores
 
 
-def _load(path: str) -> Ranker | None:
+def _load(path: str, base: Any = None) -> Ranker | None:
     """The ranker in a folder, or in LightGBM's own text; None for a file of something else."""
     if is_stream(path) or not (Path(path).is_dir() or _starts(path, LIGHTGBM)):
         return None
-    from rankforce.ranker import load
+    from rankforce.ranker import load_one
 
-    return load(path)
+    return load_one(path, base)
 
 
 def _score(path: str, ranker: Ranker, judged: RankingData) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 Series = dict[str, dict[str, list[float]]]
@@ -33,18 +33,29 @@ class Curves:
             name: [*own] for name, own in self.series.items()
         }:
             raise ValueError("the diagnostics are not those that were recorded before")
-        self.trees.append(trees)
         for name, values in found.items():
             for key, value in values.items():
                 self.series.setdefault(name, {}).setdefault(key, []).append(float(value))
+        # Last: what an interrupt leaves behind of the values is no look yet.
+        self.trees.append(trees)
 
     def keep(self, trees: int) -> None:
         """Forget what was recorded for more than so many trees."""
-        count = sum(number <= trees for number in self.trees)
-        del self.trees[count:]
+        self.choose([number for number in self.trees if number <= trees])
+
+    def choose(self, trees: Collection[int]) -> None:
+        """Forget all but what was recorded at these numbers of trees.
+
+        >>> curves = Curves([1, 4, 6], {"rank_changes": {"top": [0.5, 0.2, 0.1]}})
+        >>> curves.choose([1, 6])
+        >>> curves.series
+        {'rank_changes': {'top': [0.5, 0.1]}}
+        """
+        places = [place for place, number in enumerate(self.trees) if number in trees]
         for own in self.series.values():
             for values in own.values():
-                del values[count:]
+                values[:] = [values[place] for place in places]
+        self.trees[:] = [self.trees[place] for place in places]
 
     @property
     def last(self) -> dict[str, dict[str, float]]:

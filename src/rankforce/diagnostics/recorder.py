@@ -145,29 +145,47 @@ class Recorder:
         self.metrics = metrics
         self.against = against
         self.curves = Curves()
-        self._data: RankingData | None = None
+        self._model: Any = None  # of the run that is watched
         self._before: Floats | None = None
+
+    def see_start(self, start: Any) -> None:
+        """Before the first new tree: what of an interrupted run belongs to this one."""
+        is_kept = start.model.diagnostics is not None
+        self._begin(start)
+        self._before = self._take(start.scores)
+        done, end = start.begin_iteration, start.end_iteration
+        if not is_kept:
+            return
+        self.curves.choose([trees for trees in self.curves.trees if self._is_due(trees, end)])
+        # An interrupt may come when the tree is there, but before a look at it.
+        if done > start.first and self._is_due(done, end) and done not in self.curves.trees:
+            now = self._now(start, done)
+            self.look(done, self._before, now, before=self._take(start.before))
 
     def __call__(self, moment: Any) -> None:
         """After each tree."""
-        if moment.data is not self._data or moment.iteration == moment.begin_iteration:
+        if moment.model is not self._model:
             self._begin(moment)
-        norm = moment.params.get("norm", "lightgbm")
-        base = moment.model.base_trees
-        is_due = moment.iteration % self.every == 0
-        if is_due or moment.iteration + 1 == moment.end_iteration:
-            scores = self._take(moment.scores)
-            now = Now(norm, max(moment.iteration - base, 0), moment.threads)
-            self.look(moment.iteration + 1, scores, now)
-        if (moment.iteration + 1) % self.every == 0 or moment.iteration + 2 == moment.end_iteration:
+        trees = moment.iteration + 1
+        if self._is_due(trees, moment.end_iteration):
+            self.look(trees, self._take(moment.scores), self._now(moment, trees))
+        if self._is_due(trees + 1, moment.end_iteration):
             self._before = self._take(moment.scores)
+
+    def _is_due(self, trees: int, end: int) -> bool:
+        return (trees - 1) % self.every == 0 or trees == end
+
+    def _now(self, moment: Any, trees: int) -> Now:
+        """What decides the forces that made tree number `trees`, apart from scores."""
+        norm = moment.model.parameters.get("norm", "lightgbm")
+        return Now(norm, max(trees - 1 - moment.model.base_trees, 0), moment.threads)
 
     def _begin(self, moment: Any) -> None:
         """A new run, or one that goes on from a checkpoint, with what was recorded there."""
-        self._data = moment.data
+        self._model = moment.model
         self.curves = Curves()
         kept = moment.model.diagnostics
-        watched = moment.params.get("eval_metric", ())
+        watched = moment.model.parameters.get("eval_metric", ())
         self.watch(moment.objective, moment.data, index=moment.queries, watched=watched)
         if kept is not None and moment.begin_iteration:
             kept.keep(moment.begin_iteration)

@@ -41,6 +41,7 @@ def gather(
     title: str | None = None,
     seed: int = 0,
     columns: Mapping[str, Any] | None = None,
+    base: Any = None,
 ) -> dict[str, Any]:
     """What `rf.write_report` writes into its page; the same input gives the same table.
 
@@ -52,7 +53,7 @@ def gather(
     ('RankNet', 3)
     """
     check_whole("queries", queries, least=0)
-    opened = open_runs(runs)
+    opened = open_runs(runs, base=base)
     chosen = _choose_metric(opened, metric)
     wanted = wanted_objectives(objectives, cutoff_of(opened, chosen))
     notes = [f"{run.name}: {run.reason}." for run in opened if run.objective is None]

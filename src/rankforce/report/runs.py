@@ -12,7 +12,7 @@ from rankforce._objectives.make import objective as make_objective
 from rankforce._objectives.objective import Objective
 from rankforce.comparison.files import name_systems
 from rankforce.model import Model
-from rankforce.ranker import Ranker, load
+from rankforce.ranker import Ranker, load_one
 from rankforce.report.objective_tables import name_of
 
 
@@ -36,8 +36,10 @@ class Run(NamedTuple):
         return self.model.objective if self.objective is None else name_of(self.objective)
 
 
-def open_runs(runs: Any) -> list[Run]:
+def open_runs(runs: Any, *, base: Any = None) -> list[Run]:
     """Runs from folders of saved models, rankers, or a dictionary of those by name.
+
+    `base` is the model that a saved one stands on, if it needs another.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=20)
@@ -48,7 +50,7 @@ def open_runs(runs: Any) -> list[Run]:
     named = _name(runs)
     if not named:
         raise ValueError("there is no run: give the folder of a saved model, or a ranker")
-    return [_open(name, given) for name, given in named.items()]
+    return [_open(name, given, base) for name, given in named.items()]
 
 
 def _name(runs: Any) -> dict[str, Any]:
@@ -71,9 +73,9 @@ def _numbered(number: int, count: int) -> str:
     return "run" if count == 1 else f"run {number}"
 
 
-def _open(name: str, given: Any) -> Run:
+def _open(name: str, given: Any, base: Any) -> Run:
     if isinstance(given, (str, os.PathLike)):
-        given = load(Path(given))
+        given = load_one(Path(given), base)
     if not isinstance(given, Ranker):
         kind = type(given).__name__
         raise ValueError(f"run {name!r} is a {kind}: give the folder of a saved model, or a ranker")

@@ -137,12 +137,19 @@ def run_sentence(record: dict[str, Any]) -> str:
         said += f", of which the first {record['used']} make its scores"
     if not record["finished"]:
         said += ", not finished (interrupted, or still training)"
-    series = (record["diagnostics"] or {"series": {}})["series"]
-    wrong = series.get("incoherence", {}).get("restricted", [None])[-1]
-    pairs = series.get("pairs", {}).get("relative", [None])[-1]
+    wrong = _at_end(record, "incoherence", "restricted")
+    pairs = _at_end(record, "pairs", "relative")
     if wrong is not None and pairs is not None:
         said += (
             f"; at the end {100 * pairs:.1f} % of all pairs push, and {100 * wrong:.1f} % of the "
             "queries are incoherent"
         )
     return said + "."
+
+
+def _at_end(record: dict[str, Any], name: str, key: str) -> float | None:
+    """The last value of a diagnostic among the trees that make the scores."""
+    curves = record["diagnostics"]
+    values = curves["series"].get(name, {}).get(key, []) if curves else []
+    known = [*zip(curves["trees"], values, strict=True)] if values else []
+    return next((value for trees, value in known[::-1] if trees <= record["used"]), None)

@@ -55,6 +55,7 @@ def write_report(
     title: str | None = None,
     seed: int = 0,
     columns: Mapping[str, Any] | None = None,
+    base: Any = None,
 ) -> Path:
     """Write one page that shows runs: settings, curves, diagnostics, comparison, queries, forces.
 
@@ -64,6 +65,7 @@ def write_report(
     watched, `baseline` the first run. `queries` says how many are shown in full. `objectives` are
     those whose forces can be looked at, beside the runs' own; by default all that have a name.
     `columns` says which column of the file is what, as for `rf.read`.
+    `base` is the model, or its folder, that saved ones stand on, if they need another.
 
     The page is one file without any request to the outside. The same input gives the same bytes.
 
@@ -92,6 +94,7 @@ def write_report(
         title=title,
         seed=seed,
         columns=columns,
+        base=base,
     )
     write_whole(place, page(table))
     return place

@@ -14,7 +14,11 @@ from rankforce._metrics.metric import Metric
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.model import MANIFEST, TEXT, Model, load_model
+from rankforce.files import check_folder
+from rankforce.model import Model, load_model
+from rankforce.model_folder import MANIFEST, has_model, other_files
+from rankforce.notes import note
+from rankforce.training.base import Base
 from rankforce.training.settings import NAMES, Settings
 
 # May differ between the parts of one run.
@@ -32,10 +36,11 @@ _FREE = {
 
 
 def record(
-    settings: Settings, objective: AnyObjective, metrics: Sequence[Metric]
+    settings: Settings, objective: AnyObjective, metrics: Sequence[Metric], base: Base
 ) -> dict[str, Any]:
     """The settings that decide a model, as JSON can hold them."""
     values = {name: getattr(settings, name) for name in sorted(NAMES - _FREE)}
+    values["base"] = base.mark or settings.base
     values["objective"] = objective.name
     if isinstance(settings.objective, (AnyObjective, Mapping)):
         values["objective"] = objective.described()
@@ -63,7 +68,7 @@ def _plain(value: Any) -> Any:
         code = value.__code__
         mark = zlib.crc32(code.co_code + repr(code.co_consts).encode())
         return f"{value.__module__}.{value.__qualname__} ({mark:08x})"
-    return type(value).__name__ if hasattr(value, "predict") else repr(value)
+    return repr(value)
 
 
 def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
@@ -99,6 +104,15 @@ def same_rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(one.get(key) == other.get(key) for key in _ROWS)
 
 
+def plain_origin(data: RankingData) -> dict[str, Any]:
+    """The file of a data set as JSON can hold it; nothing if columns were named by objects."""
+    try:
+        kept: dict[str, Any] = json.loads(json.dumps(data.origin))
+    except TypeError:
+        return {}
+    return kept
+
+
 def _mark(values: Any) -> int | None:
     return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())
 
@@ -109,18 +123,24 @@ def _rates(rate: Any, trees: int) -> Any:
     return rates[0] if len({*rates}) == 1 else rates
 
 
+def check_checkpoint(path: str | Path) -> None:
+    """Refuse a place that is no checkpoint, or that cannot be written to."""
+    place = Path(path)
+    is_taken = place.exists() and not place.is_dir()
+    if is_taken or (other_files(place) and not (place / MANIFEST).exists()):
+        raise ValueError(f"{place} is no checkpoint: choose a folder that is new or empty")
+    check_folder(place, "checkpoint")
+
+
 def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -> Model | None:
     """The model so far, or None if there is none yet; another run's checkpoint is an error."""
     place = Path(path)
-    if not (place / MANIFEST).exists():
-        # A run that was killed at its first checkpoint leaves parts of one.
-        ours = {TEXT, *(file.name for file in place.glob(".*.part"))} if place.is_dir() else set()
-        if place.exists() and (
-            not place.is_dir() or {file.name for file in place.iterdir()} - ours
-        ):
-            raise ValueError(f"{place} is no checkpoint: choose a folder that is new or empty")
+    if not has_model(place):
         return None
-    model = load_model(place)
+    # Parameters and scores to start from tell whether the base is the same.
+    model = load_model(place, checks_base=False)
+    if not model.parameters:
+        return None  # a text alone: what version 0.1 left when it was killed at its first save
     names = {*model.parameters, *parameters} - _FREE
     # The metric last: it follows from the objective where it is not given.
     for name in sorted(names, key=lambda name: (name == "eval_metric", name)):
@@ -140,3 +160,28 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
             what = ", ".join(differs)
             raise ValueError(f"checkpoint {place} belongs to other data: {what} of {name} differ")
     return model
+
+
+class Saver:
+    """Writes checkpoints; a disk that is full is said once, and training goes on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._place, self._every = settings.checkpoint, settings.checkpoint_every
+        self._has_failed = False
+        if self._place:
+            check_checkpoint(self._place)
+
+    def is_due(self, trees: int) -> bool:
+        """Whether a checkpoint belongs behind so many trees."""
+        return bool(self._place) and trees % self._every == 0
+
+    def save(self, model: Model, trees: int) -> None:
+        """Write the first `trees`, if there is a place for checkpoints."""
+        if not self._place:
+            return
+        try:
+            model.save(self._place, trees=trees)
+        except ValueError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                note(f"no checkpoint: {error}; training goes on")

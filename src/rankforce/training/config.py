@@ -27,6 +27,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
     for key in ("train", "valid", "out", "checkpoint", "preferences"):
         if key in config:
             config[key] = _beside(place, config[key])
+    if config.get("base", "regressor") != "regressor":
+        config["base"] = _beside(place, config["base"])
     return config
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,20 +13,30 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import Grower, choose_histograms
 from rankforce.kernels import trees as kernels
-from rankforce.model import Model
+from rankforce.model import Model, check_values
 from rankforce.notes import note
+from rankforce.outside import fingerprint_of
 from rankforce.queries import QueryIndex
 from rankforce.threads import run_rows
+from rankforce.training.base import NOTHING, Base
 from rankforce.training.callbacks import NO_WISH, Callback, Wish, check_wish
-from rankforce.training.checkpoint import fingerprint, record, resume, same_rows
+from rankforce.training.checkpoint import (
+    Saver,
+    fingerprint,
+    plain_origin,
+    record,
+    resume,
+    same_rows,
+)
 from rankforce.training.constraints import for_features
 from rankforce.training.eval_functions import OfRows
 from rankforce.training.forces import Forces
 from rankforce.training.progress import Progress
 from rankforce.training.settings import Settings
+from rankforce.training.start import Start, tell_start
 from rankforce.training.steps import leaf_steps, sum_leaves
 from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
-from rankforce.trees.forest import add_scores, route
+from rankforce.trees.forest import add_scores, complete_infos, route
 from rankforce.trees.tree import Tree, stack
 
 # LightGBM's parameters that decide values of leaves: then its own values are taken.
@@ -84,9 +93,10 @@ def fit(
     *,
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
+    base: Base = NOTHING,
 ) -> Model:
     """Train a model; `wish` is what callbacks say about the decision to stop."""
-    run = Run(settings, train, valid, wish)
+    run = Run(settings, train, valid, wish, base)
     try:
         run.go(callbacks)
     except KeyboardInterrupt:
@@ -101,13 +111,19 @@ def fit(
 class Run:
     """The state of one training run."""
 
-    def __init__(self, settings: Settings, train: Part, valid: Sequence[Part], wish: Wish) -> None:
+    def __init__(
+        self, settings: Settings, train: Part, valid: Sequence[Part], wish: Wish, base: Base
+    ) -> None:
         self.settings = settings
+        self.base = base
         self.objective = settings.make_objective()
         self.marks = [fingerprint(part.data, part.base) for part in (train, *valid)]
         self.parts = _check_parts([train, *valid], self.marks)
+        check_values(train.data.categories, train.data.feature_names)
+        self.saver = Saver(settings)
         self.threads = settings.thread_count
-        base_trees = settings.base_estimators if settings.base == "regressor" else 0
+        fitted = settings.base_estimators if settings.base == "regressor" else 0
+        base_trees = len(base.trees) or fitted
         self.total = base_trees + settings.n_estimators
         self.stopped_at: int | None = None  # number of trees, where a callback decided
         self.progress = Progress(self.total, settings.progress)
@@ -118,6 +134,7 @@ class Run:
             self._check_stopping(wish)
         self.forces = Forces(self.objective, train.data, settings, base_trees=base_trees)
         self.scores = [_start(part) for part in self.parts]
+        self.before = self.scores[0]  # a tree earlier
         self.grower = self._make_grower(train.data)
         self.model = self._make_model(train.data, base_trees)
 
@@ -186,22 +203,23 @@ class Run:
     def _make_model(self, data: RankingData, base_trees: int) -> Model:
         """An empty model, or the trees that a checkpoint has."""
         settings = self.settings
-        parameters = record(settings, self.objective, self.watch.metrics)
+        parameters = record(settings, self.objective, self.watch.metrics, self.base)
         named = zip([part.name for part in self.parts], self.marks, strict=True)
         marks = dict(named) | {self.parts[0].name: self.marks[0]}
         model = Model("", [], 0, parameters, repr(self.objective), self.watch.history)
-        model.base = settings.base if base_trees == 0 else None
-        model.base_trees = base_trees
+        model.base, model.base_trees = self.base.outside, base_trees
         model.categorical, model.categories = data.categorical, data.categories
         model.renumbered = data.renumbered
         model.data, model.names = marks, data.feature_names
-        origins = {part.name: _plain_origin(part.data) for part in self.parts}
+        origins = {part.name: plain_origin(part.data) for part in self.parts}
         model.files = {name: origin for name, origin in origins.items() if origin}
         found = resume(settings.checkpoint, parameters, marks) if settings.checkpoint else None
         if found is None:
+            model.trees = list(self.base.trees)
+            self._replay(model.trees)
             return model
         model.head, model.trees = found.head, found.trees[: self.total]
-        model.diagnostics = found.diagnostics
+        model.diagnostics, model.base_mark = found.diagnostics, found.base_mark
         self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
         if self.watch.sees_queries:
             self._replay(model.trees)
@@ -210,23 +228,52 @@ class Run:
             for metric in values:
                 kept = found.history.get(name, {}).get(metric, [])
                 values[metric] = kept[: len(model.trees)]
-        nodes = stack(model.trees)
-        for part, scores in zip(self.parts, self.scores, strict=True):
-            add_scores(nodes, part.data.features, scores, threads=self.threads)
+        self._score(model.trees[:-1])
+        self.before = self.scores[0].copy()
+        self._score(model.trees[-1:])
         return model
 
-    def _replay(self, trees: Sequence[Tree]) -> None:
-        """Measure every tree again: tests look at single queries, which no history has."""
-        for tree in trees:
-            for part, scores in zip(self.parts, self.scores, strict=True):
-                add_scores(stack([tree]), part.data.features, scores, threads=self.threads)
+    def _score(self, trees: list[Tree]) -> None:
+        """Add trees that are there to all scores."""
+        nodes = stack(trees)
+        for part, scores in zip(self.parts, self.scores, strict=True):
+            add_scores(nodes, part.data.features, scores, threads=self.threads)
+
+    def _replay(self, trees: list[Tree]) -> None:
+        """Measure trees that are there: those of a base, or for tests that look at queries."""
+        for number, tree in enumerate(trees, start=1):
+            if number == len(trees):
+                self.before = self.scores[0].copy()
+            self._score([tree])
             self.watch.look(self.scores[1:])
+
+    def _tell_start(self, callbacks: Sequence[Callback], begin: int) -> None:
+        start = Start(
+            self.model,
+            begin,
+            self.total,
+            len(self.base.trees),
+            self.scores[0],
+            self.before,
+            self.parts[0].data,
+            self.objective,
+            self.forces.index,
+            self.threads,
+        )
+        tell_start(callbacks, start)
+        del self.before
+
+    def _should_stop(self, done: int) -> bool:
+        """No gain for as many rounds as agreed, behind the trees of a base."""
+        rounds = self.settings.early_stopping_rounds
+        return self.watch.should_stop and done - self.model.base_trees >= (rounds or 0)
 
     def go(self, callbacks: Sequence[Callback]) -> None:
         """Grow the trees that are missing."""
         begin = len(self.model.trees)
+        self._tell_start(callbacks, begin)
         for iteration in range(begin, self.total):
-            if self.watch.should_stop:
+            if self._should_stop(iteration):
                 break
             lam, hess = self._forces(iteration)
             tree = self.grower.grow(lam, hess, iteration, self.forces.keys)
@@ -237,9 +284,12 @@ class Run:
             found = self.watch.look(self.scores[1:])
             seen = self.model.diagnostics.short() if self.model.diagnostics else ""
             self.progress.update(iteration + 1, found, self.watch.best, seen)
-            self._save_checkpoint(iteration + 1)
             if self._call(callbacks, iteration, begin, found, lam, hess):
                 break
+            # Behind the callbacks: what a recorder saw of this tree belongs to it.
+            if self.saver.is_due(iteration + 1):
+                self._settle(iteration + 1, finished=False)
+                self.saver.save(self.model, iteration + 1)
         self.end(None)
 
     def _forces(self, iteration: int) -> tuple[Floats, Floats]:
@@ -260,9 +310,19 @@ class Run:
             if part is not self.parts[0]:
                 leaf = route(tree, nodes, part.data.features, threads=self.threads)
             _move(leaf, final.leaf_value, scores, self.threads)
-        self.model.head = self.model.head or self.grower.head
+        if not self.model.head:
+            self._describe()
         self.model.trees.append(final)
         self.model.used = len(self.model.trees)
+
+    def _describe(self) -> None:
+        """Say what the features are, and on which model of another kind the trees stand."""
+        model, base = self.model, self.base
+        model.head = self.grower.head
+        if base.model is not None:
+            model.head = complete_infos(model.head, base.model.head)
+        if base.outside is not None:
+            model.base_mark = fingerprint_of(base.outside, model.head)
 
     def _steps(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
@@ -309,12 +369,6 @@ class Run:
                 self.stopped_at = int(stop.best_iteration) + 1
             return True
 
-    def _save_checkpoint(self, done: int) -> None:
-        settings = self.settings
-        if settings.checkpoint and done % settings.checkpoint_every == 0:
-            self._settle(done, finished=False)
-            self.model.save(settings.checkpoint, trees=done)
-
     def _settle(self, done: int, *, finished: bool) -> None:
         """Decide how many of the trees make the scores."""
         model = self.model
@@ -341,18 +395,10 @@ class Run:
                 del values[done:]
         if self.model.diagnostics is not None:
             self.model.diagnostics.keep(done)
+        if not self.model.head:  # no tree came to those of the base
+            self._describe()
         self._settle(done, finished=why is None)
-        if self.settings.checkpoint:
-            self.model.save(self.settings.checkpoint, trees=done)
-
-
-def _plain_origin(data: RankingData) -> dict[str, Any]:
-    """The file of a data set as JSON can hold it; nothing if columns were named by objects."""
-    try:
-        kept: dict[str, Any] = json.loads(json.dumps(data.origin))
-    except TypeError:
-        return {}
-    return kept
+        self.saver.save(self.model, done)
 
 
 def _check_parts(parts: list[Part], marks: Sequence[Mapping[str, Any]]) -> list[Part]:

@@ -15,6 +15,7 @@ from rankforce._objectives.make import objective as make_objective
 from rankforce._objectives.mixed import make_one, parts_of
 from rankforce.checks import check_number, check_whole
 from rankforce.importance import check_kind
+from rankforce.model import Model
 from rankforce.threads import usable_cores
 from rankforce.training.aliases import translate
 from rankforce.training.constraints import READERS
@@ -280,5 +281,11 @@ def _check_choices(settings: Settings) -> None:
     if settings.step == "exact-newton":
         _check_second_derivatives(settings)
     base = settings.base
-    if base is not None and base != "regressor" and not hasattr(base, "predict"):
-        raise ValueError(f"base is {base!r}: choose None, 'regressor' or a model with predict()")
+    is_saved = isinstance(base, (str, os.PathLike)) and os.path.exists(base)
+    if base is None or isinstance(base, Model) or is_saved or hasattr(base, "predict"):
+        return
+    if not isinstance(base, str) or base != "regressor":
+        raise ValueError(
+            f"base is {base!r}: choose None, 'regressor', the folder of a saved model, or a model "
+            "with predict()"
+        )

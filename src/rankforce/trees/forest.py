@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -67,8 +68,18 @@ def _score_block(nodes: Nodes, block: Any, scores: Floats, threads: int) -> None
     run_rows(work, len(block), threads)
 
 
-def model_text(head: str, trees: Sequence[Tree], parameters: dict[str, str]) -> str:
-    """The whole text of a model; `head` is the part before the trees of any model on the data."""
+def model_text(
+    head: str,
+    trees: Sequence[Tree],
+    parameters: dict[str, str],
+    *,
+    categories: Sequence[Sequence[Any]] | None = None,
+) -> str:
+    """The whole text of a model; `head` is the part before the trees of any model on the data.
+
+    `categories` are the values of the columns of categories, in the order of columns: by them
+    LightGBM numbers the values of a pandas frame.
+    """
     blocks = [tree.text(number) for number, tree in enumerate(trees)]
     lines = [line for line in head.strip().splitlines() if not line.startswith("tree_sizes=")]
     # LightGBM jumps from tree to tree by these sizes.
@@ -78,12 +89,13 @@ def model_text(head: str, trees: Sequence[Tree], parameters: dict[str, str]) -> 
     order = sorted(np.flatnonzero(counts), key=lambda f: (-counts[f], f))
     importances = "".join(f"{names[f]}={counts[f]}\n" for f in order)
     settings = "".join(f"[{key}: {value}]\n" for key, value in parameters.items())
+    known = json.dumps(categories)
     return (
         "\n".join(lines)
         + "\n\n"
         + "".join(blocks)
         + f"end of trees\n\nfeature_importances:\n{importances}"
-        + f"\nparameters:\n{settings}\nend of parameters\n\npandas_categorical:null\n"
+        + f"\nparameters:\n{settings}\nend of parameters\n\npandas_categorical:{known}\n"
     )
 
 
@@ -98,10 +110,36 @@ def parse_model(text: str) -> tuple[str, list[Tree]]:
 
 def feature_names(head: str) -> list[str]:
     """Names of the features, from the head of a model's text."""
-    for line in head.splitlines():
-        if line.startswith("feature_names="):
-            return line.partition("=")[2].split(" ")
-    raise ValueError("the model's text names no features")
+    names = _field(head, "feature_names")
+    if names is None:
+        raise ValueError("the model's text names no features")
+    return names.split(" ")
+
+
+def feature_infos(head: str) -> list[str]:
+    """What LightGBM saw of each feature: "[low:high]", the codes of categories, or "none".
+
+    >>> feature_infos("version=v4\\nfeature_infos=[0:2] none")
+    ['[0:2]', 'none']
+    """
+    return (_field(head, "feature_infos") or "").split(" ")
+
+
+def complete_infos(head: str, other: str) -> str:
+    """The head with what another one saw of features that are constant here."""
+    own, known = feature_infos(head), feature_infos(other)
+    if len(own) != len(known):
+        return head
+    whole = [old if new == "none" else new for new, old in zip(own, known, strict=True)]
+    line = "feature_infos=" + " ".join(own)
+    return head.replace(line, "feature_infos=" + " ".join(whole), 1)
+
+
+def _field(head: str, name: str) -> str | None:
+    start = f"{name}="
+    found = (line for line in head.splitlines() if line.startswith(start))
+    line = next(found, None)
+    return None if line is None else line[len(start) :]
 
 
 def count_splits(trees: Iterable[Tree], features: int) -> NDArray[np.int64]:

@@ -16,14 +16,17 @@
 
   // A figure with title, one sentence, its source, the plot, a legend that reads out, a table.
   //   options: title, about, source, format, kind ("lines" or "stack"), zero, top,
-  //     series: [{name, color, dash, x, y, low and high (edges of a band around y), mark}]
+  //     series: [{name, color, dash, x, y, low and high (edges of a band around y), mark,
+  //       used (number of trees that the run ended with; it may have grown more)}]
   class Chart {
     constructor(options) {
       this.options = options;
       this.hidden = new Set();
       const all = options.series.flatMap((one) => one.x);
       this.trees = [...new Set(all)].sort((a, b) => a - b);
-      this.at = this.trees.length - 1;
+      this.ends = new Set(options.series.map((one) => one.used));
+      this.last = Math.max(0, lastUpTo(this.trees, Math.max(...this.ends)));
+      this.at = this.last;
       this.isActive = false;
       this.plot = html("div", {
         class: "plot", tabindex: "0", role: "slider", "aria-label": `${options.label || options.title}, by number of trees`,
@@ -101,7 +104,7 @@
 
     activate(isActive) {
       this.isActive = isActive;
-      if (!isActive) this.at = this.trees.length - 1;
+      if (!isActive) this.at = this.last;
       this.readOut();
     }
 
@@ -204,7 +207,7 @@
       const tree = this.trees[this.at];
       const told = [];
       for (const one of this.options.series) {
-        const at = lastUpTo(one.x, tree);
+        const at = lastUpTo(one.x, this.isActive ? tree : Math.min(tree, one.used));
         let text = at < 0 ? "–" : FORMATS[this.options.format](one.y[at]);
         if (one.low && at >= 0) {
           const [low, high] = [one.low[at], one.high[at]].map(FORMATS[this.options.format]);
@@ -214,7 +217,8 @@
         if (!this.hidden.has(one)) told.push(`${one.name} ${text}`);
       }
       const trees = `${tree.toLocaleString("en")} ${tree === 1 ? "tree" : "trees"}`;
-      this.place.textContent = this.isActive ? `with ${trees}` : `at the end, ${trees}`;
+      const end = this.ends.size > 1 ? "at the end of each run" : `at the end, ${trees}`;
+      this.place.textContent = this.isActive ? `with ${trees}` : end;
       this.plot.setAttribute("aria-valuenow", tree);
       this.plot.setAttribute("aria-valuetext", `${trees}: ${told.join(", ")}`);
       if (this.cross) this.drawCross(tree);

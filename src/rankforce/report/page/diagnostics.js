@@ -66,7 +66,8 @@
     return runs.flatMap((run, number) => spec.lines.map(([kind, key, called, dash]) => {
       const y = (run.diagnostics.series[kind] || {})[key];
       const name = called ? (isAlone ? called : `${run.name}, ${called}`) : run.name;
-      return y && { name, y, x: run.diagnostics.trees, dash, color: color(run.number) };
+      return y && { name, y, x: run.diagnostics.trees, used: run.used, dash,
+        color: color(run.number) };
     })).filter(Boolean);
   }
 
@@ -75,7 +76,7 @@
       const own = run.diagnostics.series.norm_factors;
       if (!own) return [];
       return [{ name: run.name, x: run.diagnostics.trees, color: color(run.number), y: own.median,
-        low: own.low, high: own.high }];
+        low: own.low, high: own.high, used: run.used }];
     });
   }
 
@@ -84,7 +85,7 @@
     const drawn = runs.filter((run) => run.diagnostics.series[spec.of]).map((run) => {
       const own = Object.entries(run.diagnostics.series[spec.of]);
       const series = own.map(([label, y], i) => ({
-        name: `label ${label}`, y, x: run.diagnostics.trees, isArea: true,
+        name: `label ${label}`, y, x: run.diagnostics.trees, used: run.used, isArea: true,
         color: `var(--grade-${own.length > 1 ? Math.round((4 * i) / (own.length - 1)) : 0})`,
       }));
       const isAlone = runs.length === 1;

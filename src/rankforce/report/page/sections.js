@@ -141,7 +141,7 @@
       Object.entries(run.history).forEach(([set, own], number) => {
         for (const [metric, y] of Object.entries(own)) {
           if (!y.length) continue;
-          add(metric, { name: `${run.name}, ${set}`, y, x: y.map((_, i) => i + 1),
+          add(metric, { name: `${run.name}, ${set}`, y, x: y.map((_, i) => i + 1), used: run.used,
             color: charts.color(run.number), dash: [null, "7 3", "2 3", "7 3 2 3"][number % 4],
             mark: number === 0 ? run.best : null });
         }
@@ -149,7 +149,7 @@
       const told = run.diagnostics && run.diagnostics.series.metrics;
       for (const [metric, y] of Object.entries(told || {})) {
         const on = ((run.diagnostics.about || {}).data || "diagnostics").split(", ")[0];
-        add(metric, { name: `${run.name}, ${on}`, y, x: run.diagnostics.trees,
+        add(metric, { name: `${run.name}, ${on}`, y, x: run.diagnostics.trees, used: run.used,
           color: charts.color(run.number), dash: "2 3" });
       }
     }

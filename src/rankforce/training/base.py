@@ -1,0 +1,124 @@
+"""What the first new tree starts from: trees of an earlier model, or the scores of any other."""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rankforce._objectives.tables import Floats
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.schema import Schema, kind_of
+from rankforce.model import Model, digest, load_model, plain_model
+from rankforce.outside import outside_scores
+from rankforce.trees.tree import Tree
+
+# Objectives of LightGBM whose predictions are sums of leaves and nothing else.
+SUMS = ("lambdarank", "rank_xendcg", "regression", "huber", "fair", "quantile", "mape", "custom")
+
+
+class Base(NamedTuple):
+    """A model of trees, which become the first ones, or a model of another kind, or neither."""
+
+    model: Model | None = None
+    outside: Any = None
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees that the forest begins with."""
+        return [] if self.model is None else self.model.trees[: self.model.used]
+
+    @property
+    def mark(self) -> str | None:
+        """What tells it from others, for the record of a run."""
+        if self.model is not None:
+            return f"{len(self.trees)} trees, {digest(self.trees)}"
+        return None if self.outside is None else type(self.outside).__name__
+
+    def scores(self, data: RankingData) -> Floats | None:
+        """Scores that no tree of the forest gives."""
+        return None if self.outside is None else outside_scores(self.outside, data.features)
+
+
+NOTHING = Base()
+
+
+def open_base(given: Any) -> Base:
+    """The base that a ranker's parameter `base` names."""
+    if given is None or (isinstance(given, str) and given == "regressor"):
+        return NOTHING
+    if type(given).__module__ == "xgboost.core":
+        raise ValueError("base is XGBoost's Booster: give the XGBRanker, which has predict(X)")
+    model = _forest(given)
+    if model is None:
+        return Base(outside=given)
+    if model.base is not None:
+        raise ValueError(
+            "base stands on another model itself, which is not made of trees: give another one"
+        )
+    return Base(model)
+
+
+def _forest(given: Any) -> Model | None:
+    """The trees of a saved model, a ranker, or a model of LightGBM; None for anything else."""
+    if isinstance(given, (str, os.PathLike)):
+        return load_model(Path(given), checks_base=False)
+    if isinstance(given, Model):
+        return given
+    if any(kind.__module__.partition(".")[0] == "lightgbm" for kind in type(given).__mro__):
+        return _from_lightgbm(given)
+    if not hasattr(type(given), "booster_"):
+        return None
+    model: Model | None = getattr(given, "model_", None)
+    if model is None:
+        raise ValueError("base is a ranker that is not trained yet: call fit first")
+    return model
+
+
+def _from_lightgbm(given: Any) -> Model | None:
+    """The trees, if the model predicts their sum; a classifier, say, does not."""
+    booster = given if hasattr(given, "model_to_string") else getattr(given, "booster_", None)
+    if booster is None:
+        raise ValueError(
+            f"base is a {type(given).__name__} that is not trained yet: call fit first"
+        )
+    text = booster.model_to_string()
+    head = text.partition("\nTree=")[0].splitlines()
+    aim = next((line.partition("=")[2] for line in head if line.startswith("objective=")), "custom")
+    if not aim.startswith(SUMS) or " sqrt" in aim or "average_output" in head:
+        return None
+    return plain_model(text, Path("base"))
+
+
+def stand_on(base: Base, data: RankingData) -> RankingData:
+    """The data as the trees of the base read it: its columns first, and its codes of categories."""
+    if base.model is None:
+        return data
+    old = base.model.schema
+    names = _joined(old, data)
+    own = data.schema.by_name
+    categories = {}
+    for column, name in enumerate(names):
+        values = [*old.categories.get(column, ()), *own.get(name, ())]
+        if column in old.categories or (column >= len(old.names) and name in own):
+            categories[column] = list(dict.fromkeys(values))
+    changed = copy.copy(data.like(Schema(names, categories, old.renumbered)))
+    changed.categories = categories
+    changed.categorical = sorted({*changed.categorical, *base.model.categorical})
+    return changed
+
+
+def _joined(old: Schema, data: RankingData) -> list[str]:
+    """Names of the base's features, and of those that only the data has."""
+    new = data.feature_names
+    kind = kind_of(new)
+    if kind == kind_of(old.names) != "place":
+        known = {*old.names}
+        more = [name for name in new if name not in known and name.replace(" ", "_") not in known]
+        return [*old.names, *more]
+    if len(new) != len(old.names) and not data.is_text:
+        raise ValueError(
+            f"the data has {len(new)} features, the base was trained on {len(old.names)}"
+        )
+    return list(new if kind_of(old.names) == "place" and len(new) == len(old.names) else old.names)
