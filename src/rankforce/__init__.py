@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from rankforce.diagnostics.replay import diagnose
     from rankforce.evaluation import evaluate
     from rankforce.explanation import explain
-    from rankforce.ranker import Ranker, load
+    from rankforce.loading import load
+    from rankforce.ranker import Ranker
     from rankforce.report.write import write_report
     from rankforce.training.cross_validation import cv
     from rankforce.training.log_to import log_to
@@ -131,7 +132,7 @@ _HOMES = {
     "write_qrels": "rankforce.data.trec",
     "write_run": "rankforce.data.trec",
     "Ranker": "rankforce.ranker",
-    "load": "rankforce.ranker",
+    "load": "rankforce.loading",
     "cv": "rankforce.training.cross_validation",
     "train": "rankforce.training.train",
 }

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankforce.engines.lightgbm import make_booster
 from rankforce.importance import importance
 from rankforce.model import Model
+from rankforce.notes import note
 from rankforce.training.checkpoint import same_rows
 from rankforce.training.watch import History, deciding_set
 
@@ -73,8 +74,11 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
 
     @property
     def booster_(self) -> Any:
-        """The model as a plain LightGBM booster."""
+        """The model as a plain LightGBM booster; without a base that is not made of trees."""
         check_is_fitted(self, "model_")
+        if self.model_.base is not None:
+            kind = type(self.model_.base).__name__
+            note(f"the booster has the trees behind the base, but not the base, a {kind}")
         return make_booster(self.model_.text())
 
     @property

@@ -315,18 +315,6 @@ def _check_story(model: Model, trees: int) -> None:
                 raise ValueError(f"metrics of {name}, {metric}: expected a list of numbers")
 
 
-def check_values(categories: dict[int, list[Any]], names: list[str]) -> None:
-    """Refuse values of categories that a file of a model cannot hold."""
-    for column, values in categories.items():
-        for value in values:
-            if value is not None and not isinstance(value, (str, bool, int, float)):
-                raise ValueError(
-                    f"column {names[column]!r} has categories that are no text or numbers, as "
-                    f"{value!r}: a model cannot be saved with a {type(value).__name__}, make them "
-                    "text"
-                )
-
-
 def digest(trees: list[Tree]) -> str:
     """A fingerprint of some trees."""
     total = hashlib.sha256()

@@ -18,8 +18,6 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.missing import mark_missing, with_missing
 from rankforce.data.ranking_data import RankingData
 from rankforce.learnt import Learnt
-from rankforce.model import Model, load_model
-from rankforce.model_folder import MANIFEST
 from rankforce.outside import outside_scores
 from rankforce.prediction import (
     choose_trees,
@@ -392,52 +390,6 @@ class Ranker(Learnt):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
-
-
-def load(path: str | Path, *, base: Any = None) -> Ranker:
-    """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
-
-    Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
-    folder, if that was one of another kind: trees of a base are in the ranker's own files. Another
-    one than that is refused.
-    """
-    model = load_model(path, base=load(base) if isinstance(base, (str, Path)) else base)
-    try:
-        return make_ranker(model)
-    except ValueError as error:
-        raise ValueError(f"{Path(path) / MANIFEST}: {error}") from None
-
-
-def load_one(path: str | Path, base: Any) -> Ranker:
-    """One of several models, of which only those that stand on another one get `base`."""
-    if base is None or load_model(path, checks_base=False).base is None:
-        return load(path)
-    return load(path, base=base)
-
-
-def make_ranker(model: Model) -> Ranker:
-    """A fitted ranker around a model."""
-    defaults = Settings()
-    params: dict[str, Any] = {
-        name: _restored(value)
-        for name, value in model.parameters.items()
-        if name != "base" and getattr(defaults, name, None) != value
-    }
-    try:
-        ranker = Ranker(**params)
-    except TypeError as error:
-        raise ValueError(f"the manifest's parameters are not those of a ranker: {error}") from None
-    ranker.model_ = model
-    return ranker
-
-
-def _restored(value: Any) -> Any:
-    """A value of a manifest; JSON has no infinity."""
-    if isinstance(value, dict):
-        return {key: _restored(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_restored(entry) for entry in value]
-    return float("inf") if value == "inf" else value
 
 
 def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:

@@ -324,7 +324,7 @@ BROKEN = {
     "twice.run": "q0 Q0 d1 1 2.0 t\nq0 Q0 d2 2 1.5 t\nq0 Q0 d1 3 1.0 t\n",
     "word.run": "q0 Q0 d1 1 2.0 t\nq0 Q0 d2 2 high t\n",
     "few.run": "q0 Q0 d1 1 2.0 t\nq0 Q0 d2 2\n",
-    "narrow.txt": "1 qid:1 1:2\n0 qid:1 1:1\n",
+    "narrow.csv": "qid,label,age\n1,1,2\n1,0,3\n",
 }
 
 
@@ -362,7 +362,7 @@ class TestBrokenFiles:
         self.check(run("compare", system, "old.txt", *DATA), *words)
 
     def test_a_model_of_other_features(self, run: Any) -> None:
-        answer = run("compare", "model", "--data", "narrow.txt")
+        answer = run("compare", "model", "--data", "narrow.csv")
         self.check(answer, "model: the data has 1 features, the model was trained on 3")
 
     @pytest.mark.parametrize(

@@ -222,10 +222,10 @@ def test_going_on_from_a_model(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(ValueError, match="init_model is 3: give a model with predict"):
+    with pytest.raises(ValueError, match=r"base is 3: choose .* or a model with predict"):
         make().fit(TRAIN, init_model=3)
     theirs = xgb.XGBRanker(n_estimators=1, n_jobs=1).fit(X, Y, qid=QID)
-    with pytest.raises(ValueError, match="init_model is XGBoost's Booster: give the XGBRanker"):
+    with pytest.raises(ValueError, match="base is XGBoost's Booster: give the XGBRanker"):
         make().fit(TRAIN, init_model=theirs.get_booster())
     assert np.isfinite(make().fit(TRAIN, xgb_model=theirs).predict(XV)).all()
 

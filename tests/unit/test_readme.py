@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 import rankforce as rf
+from rankforce.data.write import write
+
+pd = pytest.importorskip("pandas")
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -30,8 +33,16 @@ def assert_shown(text: str, shown: str) -> None:
         assert float(other) == pytest.approx(float(word), abs=0.03) if is_number else word == other
 
 
-def test_examples_run_and_print_what_is_shown() -> None:
+def test_examples_run_and_print_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = rf.make_data("mslr", queries=5, seed=3)
+    bare = rf.RankingData(data.features, group=data.group, feature_names=data.feature_names)
+    write(bare, tmp_path / "test.csv")
     names: dict[str, Any] = {"sizes": [3, 2]}
+    columns = {"search_id": [7, 7], "stars": [1, 0], "bm25": [3.5, 2.5], "title": ["a", "b"]}
+    names["frame"] = pd.DataFrame(columns)
     names |= {"old_scores": [1, 2, 3, 4, 5], "new_scores": [5, 4, 3, 2, 1]}
     names["valid"] = rf.make_data("mslr", queries=30, seed=2)
     for text, shown in examples():

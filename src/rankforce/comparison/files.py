@@ -83,7 +83,7 @@ def _load(path: str, base: Any = None) -> Ranker | None:
     """The ranker in a folder, or in LightGBM's own text; None for a file of something else."""
     if is_stream(path) or not (Path(path).is_dir() or _starts(path, LIGHTGBM)):
         return None
-    from rankforce.ranker import load_one
+    from rankforce.loading import load_one
 
     return load_one(path, base)
 

@@ -11,7 +11,7 @@ from rankforce.data.precision import EXACT
 from rankforce.data.schema import listed
 from rankforce.notes import note
 
-PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what a saved model can hold
+PLAIN = (str, bool, int, float)  # what a saved model can hold
 
 
 class Column(NamedTuple):
@@ -24,18 +24,25 @@ class Column(NamedTuple):
 
 def coded(codes: NDArray[Any], values: list[Any], known: list[Any] | None, name: str) -> Column:
     """Codes of `values`, where -1 is missing, as codes of the known ones."""
-    wrong = next((value for value in values if not isinstance(value, PLAIN)), None)
-    if wrong is not None:
-        kind = type(wrong).__name__
-        raise ValueError(
-            f"{name} has categories such as {wrong!r} ({kind}): expected text, numbers"
-        )
+    values = [check_value(value, name) for value in values]
     numbers = np.asarray(codes, dtype=np.int64)
     if known is None:
         return Column(np.where(numbers < 0, np.nan, numbers), values)
     number = {value: float(code) for code, value in enumerate(known)}
     table = np.array([*(number.get(value, np.nan) for value in values), np.nan])
     return _checked(table[numbers], numbers >= 0, known, name)
+
+
+def check_value(value: Any, name: str) -> Any:
+    """A value of a category, as a file of a model can hold it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, PLAIN):
+        kind = type(value).__name__
+        raise ValueError(
+            f"{name} has categories such as {value!r}: a model cannot be saved with a {kind}, make "
+            "them text"
+        )
+    return plain
 
 
 def looked_up(values: Any, known: list[Any], name: str) -> Column:

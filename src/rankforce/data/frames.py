@@ -7,34 +7,24 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.data.codes import Column, coded, looked_up, make_codes
-from rankforce.data.precision import EXACT, Precision
-from rankforce.data.schema import Schema, match, usual_names
+from rankforce.data.matrix import EXPECTED, REAL, Matrix
+from rankforce.data.precision import Precision
+from rankforce.data.schema import Schema, check_width, match, usual_names
+from rankforce.data.sparse import from_sparse
 
 ROWS = 2048  # filled at a time: a block of a wide matrix stays in the cache
-REAL = "biuf"
-EXPECTED = "expected a number that float32 can hold (at most 3.4e38), or NaN for a missing one"
 
 Wanted = Sequence[int | str]  # columns, by number or name
 
 
 class _NotNumbersError(Exception):
     """A column of something else than numbers and categories; the argument says of what."""
-
-
-class Matrix(NamedTuple):
-    """Features in float32, and which columns are codes of categories."""
-
-    values: Any  # (rows, columns): C-order array, or SciPy CSR
-    names: list[str] | None
-    categorical: list[int]
-    categories: dict[int, list[Any]]  # values behind the codes 0, 1, ... of a column
-    renumbered: Sequence[int] = ()  # columns whose values were numbers, not codes
 
 
 def to_matrix(X: Any, *, like: Schema | None = None, categorical: Wanted | None = None) -> Matrix:
@@ -60,7 +50,7 @@ def to_matrix(X: Any, *, like: Schema | None = None, categorical: Wanted | None 
         table = importlib.import_module("pyarrow").table(X)
         return _from_frame(table, "pyarrow", like, categorical)
     if library == "scipy":
-        return _from_sparse(X, like, categorical)
+        return from_sparse(X, like, categorical)
     return _from_array(X, like, categorical)
 
 
@@ -131,7 +121,7 @@ def _from_array(X: Any, like: Schema | None, categorical: Wanted | None) -> Matr
     if array.ndim != 2:
         raise ValueError(f"X has shape {array.shape}: expected rows and columns")
     if like is not None:
-        check_like(array.shape[1], like)
+        check_width(array.shape[1], like)
         codes = {
             c: looked_up(array[:, c], like.categories[c], f"column {c}") for c in like.renumbered
         }
@@ -180,59 +170,6 @@ def _dense(
             row, column = (int(i[0]) for i in np.nonzero(np.isinf(values[: start + ROWS])))
             name = column if names is None else repr(names[column])
             raise ValueError(f"row {row}, column {name} is {array[row, column]}: {EXPECTED}")
-    return values
-
-
-def check_like(columns: int, like: Schema) -> None:
-    """Refuse columns without names that a model has no features for."""
-    match(usual_names(columns), like.names)
-    for column in like.categories:
-        if not 0 <= column < columns:
-            raise ValueError(f"categories of column {column}, but there are {columns} columns")
-
-
-def _from_sparse(X: Any, like: Schema | None, categorical: Wanted | None) -> Matrix:
-    values = _sparse(X)
-    watch = Precision()
-    if X.dtype.kind in "iuf" and X.dtype != np.float32 and like is None:
-        given = X.tocoo()
-        is_large = (given.data >= EXACT) | (given.data <= -EXACT)
-        for column in np.unique(given.col[is_large]):
-            watch.see(int(column), given.data[is_large & (given.col == column)])
-        lost = [c for c in watch.losses() if c in (categorical or ())]
-        if lost:
-            raise ValueError(
-                f"column {lost[0]} of a sparse matrix has codes of categories beyond {EXACT:,}: "
-                "number them from 0 up"
-            )
-        watch.say(None)
-    if like is None:
-        return Matrix(values, None, [], {})
-    check_like(values.shape[1], like)
-    if like.renumbered:
-        raise ValueError(
-            f"column {like.renumbered[0]} was renumbered in training: give a dense array or a frame"
-        )
-    return Matrix(values, None, [*like.categories], {**like.categories})
-
-
-def _sparse(X: Any) -> Any:
-    """CSR in float32 with sorted indices and no duplicates; the caller's matrix stays as it is."""
-    if len(X.shape) != 2:
-        raise ValueError(f"X has shape {X.shape}: expected rows and columns")
-    if X.dtype.kind not in REAL:
-        raise ValueError(f"X holds {X.dtype.name} values: expected numbers")
-    given = X.tocsr()
-    with np.errstate(over="ignore"):
-        values = given.astype(np.float32, copy=False)
-    if not values.has_canonical_format:
-        values = values.copy() if values is X or values.data is getattr(X, "data", None) else values
-        values.sum_duplicates()
-    bad = np.flatnonzero(np.isinf(values.data))
-    if bad.size:
-        row = int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
-        column = int(values.indices[bad[0]])
-        raise ValueError(f"row {row}, column {column} is {X.tocsr()[row, column]}: {EXPECTED}")
     return values
 
 

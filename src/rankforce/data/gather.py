@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.data.codes import PLAIN, Column
+from rankforce.data.codes import Column, check_value
 from rankforce.data.csv_text import MISSING, to_number
 from rankforce.data.frames import fill, read_column, to_vector
 from rankforce.data.precision import EXACT, Precision
@@ -80,10 +80,7 @@ class Codes:
         for value in values:
             if _is_missing(value) or value in self.number:
                 continue
-            if not isinstance(value, PLAIN):
-                kind = type(value).__name__
-                raise ValueError(f"column {self.name!r} has categories such as {value!r} ({kind})")
-            self.number[value] = len(self.number)
+            self.number[check_value(value, f"column {self.name!r}")] = len(self.number)
 
     def in_order(self) -> tuple[list[Any] | None, NDArray[np.float32], bool]:
         """Values in order, the new number of each old code and of none, whether they are numbers.

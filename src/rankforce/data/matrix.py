@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+REAL = "biuf"  # kinds of numbers
+EXPECTED = "expected a number that float32 can hold (at most 3.4e38), or NaN for a missing one"
 # Numbers in a block of rows that is made dense for the kernels: 64 MB.
 BLOCK = 1 << 24
 
@@ -25,3 +27,13 @@ def dense_blocks(features: Any) -> Iterator[tuple[int, NDArray[np.float32]]]:
     step = max(BLOCK // max(columns, 1), 1)
     for first in range(0, rows, step):
         yield first, np.ascontiguousarray(features[first : first + step].toarray(), np.float32)
+
+
+class Matrix(NamedTuple):
+    """Features in float32, and which columns are codes of categories."""
+
+    values: Any  # (rows, columns): C-order array, or SciPy CSR
+    names: list[str] | None
+    categorical: list[int]
+    categories: dict[int, list[Any]]  # values behind the codes 0, 1, ... of a column
+    renumbered: Sequence[int] = ()  # columns whose values were numbers, not codes

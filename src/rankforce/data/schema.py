@@ -91,9 +91,10 @@ def match(
         missing = [name for name in wanted if name not in at]
         if missing and not widens:
             raise ValueError(lacks(place, missing, names))
-        known = {*wanted}
-        _say_extra([name for name in names if name not in known], place)
-        return np.array([at.get(name, -1) for name in wanted], np.int64)
+        found = [at.get(name, -1) for name in wanted]
+        taken = {*found}
+        _say_extra([name for column, name in enumerate(names) if column not in taken], place)
+        return np.array(found, np.int64)
     if len(names) == len(wanted):
         return None
     if not widens:
@@ -175,3 +176,11 @@ def take_columns(features: Any, columns: NDArray[np.int64]) -> Any:
     moved = (features @ place.astype(features.dtype)).tocsr()
     moved.sort_indices()
     return moved
+
+
+def check_width(columns: int, like: Schema) -> None:
+    """Refuse columns without names that a model has no features for."""
+    match(usual_names(columns), like.names)
+    for column in like.categories:
+        if not 0 <= column < columns:
+            raise ValueError(f"categories of column {column}, but there are {columns} columns")

@@ -16,8 +16,9 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.recorder import Recorder
 from rankforce.diagnostics.view import Now, cutoff_of
+from rankforce.loading import load, make_ranker
 from rankforce.model import Model
-from rankforce.ranker import Ranker, make_ranker
+from rankforce.ranker import Ranker
 from rankforce.training.settings import make_settings
 from rankforce.trees.forest import add_scores
 from rankforce.trees.tree import stack
@@ -95,8 +96,6 @@ def _ranker(model: Any) -> Ranker:
         return model
     if isinstance(model, Model):
         return make_ranker(model)
-    from rankforce.ranker import load
-
     return load(model)
 
 

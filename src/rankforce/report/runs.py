@@ -11,8 +11,9 @@ from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.make import objective as make_objective
 from rankforce._objectives.objective import Objective
 from rankforce.comparison.files import name_systems
+from rankforce.loading import load_one
 from rankforce.model import Model
-from rankforce.ranker import Ranker, load_one
+from rankforce.ranker import Ranker
 from rankforce.report.objective_tables import name_of
 
 

@@ -13,7 +13,7 @@ from rankforce._objectives.tables import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.lightgbm import Grower, choose_histograms
 from rankforce.kernels import trees as kernels
-from rankforce.model import Model, check_values
+from rankforce.model import Model
 from rankforce.notes import note
 from rankforce.outside import fingerprint_of
 from rankforce.queries import QueryIndex
@@ -119,7 +119,6 @@ class Run:
         self.objective = settings.make_objective()
         self.marks = [fingerprint(part.data, part.base) for part in (train, *valid)]
         self.parts = _check_parts([train, *valid], self.marks)
-        check_values(train.data.categories, train.data.feature_names)
         self.saver = Saver(settings)
         self.threads = settings.thread_count
         fitted = settings.base_estimators if settings.base == "regressor" else 0
