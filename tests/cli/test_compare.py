@@ -363,7 +363,7 @@ class TestBrokenFiles:
 
     def test_a_model_of_other_features(self, run: Any) -> None:
         answer = run("compare", "model", "--data", "narrow.csv")
-        self.check(answer, "model: the data has 1 features, the model was trained on 3")
+        self.check(answer, "narrow.csv has 1 features, the model was trained on 3")
 
     @pytest.mark.parametrize(
         ("system", "words"),

@@ -195,12 +195,12 @@ class RankingData:
         roles = {key: value for key, value in self.origin.items() if key != "file"}
         return Schema(self.feature_names, self.categories, self.renumbered, roles)
 
-    def like(self, wanted: Schema) -> RankingData:
+    def like(self, wanted: Schema, *, place: str = "the data") -> RankingData:
         """The same data with the features of another set, or of a model; itself if it has them.
 
         Columns go by name where both have names. Features that are not wanted are left out with a
         note; one that is missing is an error. Values of categories get the codes that they have
-        there, and NaN if they have none.
+        there, and NaN if they have none. `place` is what messages call the data.
 
         >>> import rankforce as rf
         >>> data = rf.RankingData([[0.1, 7]], [0], qid=["a"], feature_names=["age", "size"])
@@ -208,7 +208,7 @@ class RankingData:
         >>> other.like(data.schema).features.tolist()
         [[0.20000000298023224, 8.0]]
         """
-        columns = match(self.feature_names, wanted.names, widens=self.is_text)
+        columns = match(self.feature_names, wanted.names, widens=self.is_text, place=place)
         tables = self._recoded(wanted, columns)
         if columns is None and not tables:
             return self

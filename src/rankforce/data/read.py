@@ -66,7 +66,7 @@ def read(
         kind = check_format(place, format, is_new=is_stream(path))
         data = _read(place, kind, asked, labels, n_features)
     data.origin = {} if is_stream(path) else {"file": str(path)} | _told(given)
-    return data if schema is None else data.like(schema)
+    return data if schema is None else data.like(schema, place=str(path))
 
 
 def _told(given: Mapping[str, Any]) -> dict[str, Any]:

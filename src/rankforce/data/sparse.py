@@ -13,6 +13,7 @@ from rankforce.data.schema import Schema, check_width
 
 
 def from_sparse(X: Any, like: Schema | None, categorical: Sequence[int | str] | None) -> Matrix:
+    """A sparse matrix as float32; it holds codes of categories already."""
     values = _sparse(X)
     watch = Precision()
     if X.dtype.kind in "iuf" and X.dtype != np.float32 and like is None:
