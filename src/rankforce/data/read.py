@@ -126,7 +126,8 @@ def _read(
 def check_format(place: Path, format: str | None, *, is_new: bool = False) -> str:
     """The format of a file that is there; `is_new` says that its name tells nothing."""
     if not place.is_file():
-        reason = "it is a folder" if place.is_dir() else "there is no such file"
+        reason = "it is no plain file" if place.exists() else "there is no such file"
+        reason = "it is a folder" if place.is_dir() else reason
         raise ValueError(f"cannot read {place}: {reason}")
     kind = format or (_sniff(place) if is_new else find_format(place))
     if kind not in ("letor", "parquet", "csv"):
