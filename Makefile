@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 ARGS ?=
+SLOW ?=
 WHAT ?= objectives
 
 BIN = $(VENV)/bin
@@ -23,8 +24,8 @@ help: ## list the targets
 demo: $(CORE) ## train several objectives on a made-up set and compare them
 	@$(BIN)/rankforce demo $(ARGS)
 
-test: lint ## check style and types, then run all tests (ARGS="-k name" for some)
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-k name" for some)
+	$(BIN)/python -m pytest -n $(JOBS) $(if $(SLOW),,-m "not slow") $(ARGS)
 
 lint: $(DEV) ## check style and types
 	$(BIN)/ruff check .

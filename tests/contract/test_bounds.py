@@ -56,6 +56,7 @@ def run_tiers() -> None:
     ready.shared_hessians(scores, leaf, 7, norm="lightgbm", iteration=0, row_weight=None, threads=1)
 
 
+@pytest.mark.slow
 def test_indices_stay_inside_their_arrays() -> None:
     """Machine code with checks has a cache folder of its own, beside the usual one."""
     from rankforce.kernels.compile import cache_folder

@@ -83,6 +83,7 @@ def kill_all(place: Path, kind: str, counts: range) -> None:
     assert done.stdout.split() == expected, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_manifests_after_a_kill_at_any_tree(kind: str, tmp_path: Path) -> None:
     trees = len(fit(kind, (1, 1), tmp_path / "whole").model_.trees)

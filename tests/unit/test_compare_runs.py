@@ -126,6 +126,7 @@ class TestAgainstTrecEval:
         assert rf.evaluate(run, qrels, "p@5(trec_eval)").means == {"P@5(trec_eval)": 1 / 5}
 
 
+@pytest.mark.slow  # ranx compiles for 20 seconds
 class TestAgainstRanx:
     """Without ties, and with documents that are judged, where conventions agree."""
 

@@ -305,6 +305,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("format", ["letor", "csv", "parquet"])
 def test_memory_is_that_of_blocks(tmp_path, format):

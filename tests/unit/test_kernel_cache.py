@@ -91,6 +91,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_damaged_files_are_thrown_away_and_made_anew(
