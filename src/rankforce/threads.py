@@ -3,6 +3,7 @@ the number of threads."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -37,12 +38,17 @@ def usable_cores(
     """
     has_affinity = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return math.ceil(min(cores, _least_quota(groups, own)))
+
+
+@functools.cache  # reading them takes a millisecond, and every prediction asks
+def _least_quota(groups: Path, own: Path) -> float:
     try:
         lines = own.read_text().splitlines()
     except OSError:  # not Linux
-        return cores
-    quotas = [_quota(folder) for line in lines for folder in _own_groups(groups, line)]
-    return math.ceil(min([cores, *quotas]))
+        return math.inf
+    folders = [folder for line in lines for folder in _own_groups(groups, line)]
+    return min(map(_quota, folders), default=math.inf)
 
 
 def _own_groups(groups: Path, line: str) -> list[Path]:
