@@ -14,12 +14,12 @@ from rankforce.trees.tree import Floats, Tree
 
 # Other names -> ours. LightGBM's "gain" is a sum, which XGBoost calls "total_gain".
 _SAME = {"weight": "split", "total_gain": "gain"}
-# kind: the field of a tree to add up over splits, and whether to divide by their number
+# kind: the detail of a tree to add up over splits, and whether to divide by their number
 _SUMS = {
-    "gain": ("split_gain", False),
-    "mean_gain": ("split_gain", True),
-    "total_cover": ("internal_weight", False),
-    "cover": ("internal_weight", True),
+    "gain": ("gain", False),
+    "mean_gain": ("gain", True),
+    "total_cover": ("weight", False),
+    "cover": ("weight", True),
 }
 KINDS = ("split", *_SUMS, *_SAME)
 
@@ -55,8 +55,7 @@ def importance(trees: Sequence[Tree], features: int, *, kind: str = "gain") -> N
 
 
 def _by_feature(tree: Tree, field: str, features: int) -> Floats:
-    feature = tree.numbers("split_feature", np.int64)
-    values = tree.numbers(field, np.float64)
-    if len(values) != len(feature):  # a model that another tool wrote may have none
+    values = tree.details.get(field)
+    if values is None:  # a model that another tool wrote may have none
         return np.zeros(features)
-    return np.bincount(feature, weights=values, minlength=features).astype(np.float64)
+    return np.bincount(tree.feature, weights=values, minlength=features).astype(np.float64)

@@ -18,12 +18,13 @@ from rankforce.diagnostics.curves import Curves
 from rankforce.model_folder import MANIFEST, TEXT, read_manifests, state, write_model
 from rankforce.outside import check_outside
 from rankforce.trees.check import check_trees
-from rankforce.trees.forest import (
-    add_scores,
+from rankforce.trees.forest import add_scores
+from rankforce.trees.lightgbm_text import (
     feature_infos,
     feature_names,
     model_text,
     parse_model,
+    tree_text,
 )
 from rankforce.trees.tree import Nodes, Tree, stack
 
@@ -319,7 +320,7 @@ def digest(trees: list[Tree]) -> str:
     """A fingerprint of some trees."""
     total = hashlib.sha256()
     for number, tree in enumerate(trees):
-        total.update(tree.text(number).encode())
+        total.update(tree_text(tree, number).encode())
     return total.hexdigest()[:32]
 
 

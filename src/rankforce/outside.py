@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankforce._objectives.tables import Floats
 from rankforce.notes import note
-from rankforce.trees.forest import feature_infos
+from rankforce.trees.lightgbm_text import feature_infos
 
 ROWS = 16
 STEP = (5**0.5 - 1) / 2  # its multiples, less their whole part, are spread evenly between 0 and 1

@@ -50,7 +50,7 @@ def test_the_same_trees(data, start, tau):
     # LightGBM looks its sigmoid up in a table: the last digits of forces differ.
     close = np.isclose(got, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
     assert close.mean() > 0.98
-    used = [tree.numbers("split_feature", np.int64).tolist() for tree in ours.model_.trees]
+    used = [tree.feature.tolist() for tree in ours.model_.trees]
     frame = theirs.trees_to_dataframe()
     names = theirs.feature_name()
     first = frame[(frame.tree_index == 0) & frame.split_feature.notna()]

@@ -77,7 +77,7 @@ def test_lightgbms_ranking_example(tmp_path: Path) -> None:
     history = gbm.evals_result_["valid_0"]["ndcg@1"]
     assert gbm.best_iteration_ == 1 + int(np.argmax(history))
     assert gbm.best_score_["valid_0"]["ndcg@1"] == max(history)
-    shrinkage = [float(tree.fields["shrinkage"]) for tree in gbm.model_.trees]
+    shrinkage = [tree.shrinkage for tree in gbm.model_.trees]
     assert shrinkage == pytest.approx([max(0.01, 0.1 - 0.01 * x) for x in range(len(shrinkage))])
     chance = np.random.default_rng(0).normal(size=len(y_test))
     assert ndcg(gbm.predict(X_test)) > ndcg(chance) + 0.05

@@ -34,7 +34,7 @@ def fit(callbacks: Any = (), **given: Any) -> rf.Ranker:
 
 
 def rates(ranker: rf.Ranker) -> list[float]:
-    return [float(tree.fields["shrinkage"]) for tree in ranker.model_.trees]
+    return [tree.shrinkage for tree in ranker.model_.trees]
 
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -92,7 +92,9 @@ def which(place: Path, scores: dict[str, Any]) -> str:
 
 
 def start(script: str, *arguments: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
+    # Python 3.12 warns of a fork beside threads, of which the child here uses none.
+    quiet = ["-W", "ignore::DeprecationWarning"]
+    command = [sys.executable, *quiet, "-c", textwrap.dedent(script), *map(str, arguments)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}  # no threads that a fork would lose
     pipe = subprocess.PIPE
     return subprocess.Popen(

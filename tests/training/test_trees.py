@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce.trees.forest import add_scores, count_splits, model_text, parse_model, route
-from rankforce.trees.tree import floor_float32, stack
+from rankforce.trees.forest import add_scores, count_splits, route
+from rankforce.trees.lightgbm_text import model_text, parse_model, tree_text
+from rankforce.trees.tree import Tree, floor_float32, stack
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -57,7 +59,7 @@ def training_set(holes: bool) -> tuple[Any, Any]:
 def odd_rows(trees: list[Any], X: Any) -> Any:
     """Values that a rule may get wrong: on a threshold and just beside it, missing, tiny, huge."""
     rng = np.random.default_rng(2)
-    found = [tree.numbers("threshold", np.float64) for tree in trees]
+    found = [tree.threshold for tree in trees]
     edges = floor_float32(np.concatenate([*found, [0.0]]))
     special = [0.0, -0.0, np.nan, 1e-36, -1e-36, 1e-34, -1e-34, 3e38, -3e38, 1e-45]
     values = np.concatenate(
@@ -89,7 +91,7 @@ def test_leaves_and_scores_are_lightgbms(kind: str, holes: bool) -> None:
     booster, trees, X = train(kind, holes)
     assert (max(tree.leaves for tree in trees) == 1) == (kind == "one leaf")
     if "categories" in kind:
-        assert sum(int(tree.fields["num_cat"]) for tree in trees) > 0
+        assert sum(max(len(tree.sets) - 1, 0) for tree in trees) > 0
     expected = booster.predict(X, pred_leaf=True).reshape(len(X), -1)
     for number, tree in enumerate(trees):
         leaf = route(tree, stack([tree]), X, threads=2)
@@ -125,12 +127,38 @@ def test_text_goes_round(kind: str) -> None:
     head, _ = parse_model(booster.model_to_string())
     text = model_text(head, trees, {"learning_rate": "0.1"})
     again_head, again = parse_model(text)
-    assert [tree.fields for tree in again] == [tree.fields for tree in trees]
+    assert [tree_text(tree, 0) for tree in again] == [tree_text(tree, 0) for tree in trees]
     assert model_text(again_head, again, {"learning_rate": "0.1"}) == text
     loaded = lgb.Booster(model_str=text)
     assert np.array_equal(loaded.predict(X), booster.predict(X))
     counts = count_splits(trees, X.shape[1])
     assert np.array_equal(counts, booster.feature_importance("split"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_are_all_that_a_text_needs(kind: str) -> None:
+    """An engine that has no text of its own gives arrays, and they become LightGBM's text."""
+    booster, trees, X = train(kind, holes=True)
+    head, _ = parse_model(booster.model_to_string())
+    bare = [dataclasses.replace(tree, lines={}, details=dict(tree.details)) for tree in trees]
+    text = model_text(head, bare, {})
+    loaded = lgb.Booster(model_str=text)
+    assert np.array_equal(loaded.predict(X), booster.predict(X))
+    ours = [line.partition("=") for line in tree_text(bare[0], 0).splitlines()]
+    theirs = [line.partition("=") for line in tree_text(trees[0], 0).splitlines()]
+    digits = ("leaf_value", "shrinkage")  # ours are fewer, and read back the same
+    assert [line for line in ours if line[0] not in digits] == [
+        line for line in theirs if line[0] not in digits
+    ]
+
+
+def test_a_tree_without_details_is_a_tree() -> None:
+    tree = Tree(*(np.array([n]) for n in (0, 0.5, 2, -1, -2)), np.array([1.0, 2.0]))
+    scores = np.zeros(3)
+    add_scores(stack([tree]), np.array([[0.25], [0.5], [0.75]], np.float32), scores, threads=1)
+    assert scores.tolist() == [1.0, 1.0, 2.0]
+    assert "leaf_count" not in tree_text(tree, 0)
+    assert tree_text(tree.with_values(np.array([3.0, 0.1]), 0.5), 7).startswith("Tree=7\n")
 
 
 def test_no_trees_at_all() -> None:

@@ -22,7 +22,8 @@ from rankforce.kernels import trees as kernels
 from rankforce.notes import note
 from rankforce.threads import run_rows
 from rankforce.trees.forest import route_some
-from rankforce.trees.tree import Floats, Tree, parse_tree, split_model
+from rankforce.trees.lightgbm_text import parse_tree, split_model
+from rankforce.trees.tree import Floats, Tree
 
 # Parameters of LightGBM under which integer histograms were tried and are sound. Any other, with
 # another value than its default, means plain histograms: in LightGBM 4.7 integer ones go wrong

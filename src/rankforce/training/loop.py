@@ -36,7 +36,8 @@ from rankforce.training.settings import Settings
 from rankforce.training.start import Start, tell_start
 from rankforce.training.steps import leaf_steps, sum_leaves
 from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
-from rankforce.trees.forest import add_scores, complete_infos, route
+from rankforce.trees.forest import add_scores, route
+from rankforce.trees.lightgbm_text import complete_infos
 from rankforce.trees.tree import Tree, stack
 
 # LightGBM's parameters that decide values of leaves: then its own values are taken.

@@ -1,7 +1,9 @@
-"""One regression tree, as LightGBM writes it: the text and the arrays that kernels read."""
+"""Regression trees as arrays: one tree, and a forest as the kernels walk it."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,79 +12,57 @@ from numpy.typing import NDArray
 from rankforce.kernels.trees import CATEGORICAL, DEFAULT_LEFT, NAN_LEFT, ZERO_MISSING
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-# Bits of LightGBM's decision_type.
-_IS_CATEGORICAL, _DEFAULT_LEFT = 1, 2
-_MISSING_NONE, _MISSING_ZERO, _MISSING_NAN = 0, 1, 2
+# Bits of `Tree.rule`, which are LightGBM's.
+IS_CATEGORICAL, GOES_LEFT, MISSING_SHIFT = 1, 2, 2
+MISSING_NONE, MISSING_ZERO, MISSING_NAN = 0, 1, 2
 
 
-class Tree(NamedTuple):
-    """Fields of a tree's text in their order, and its leaf values."""
+def _no_ints() -> Ints:
+    return np.empty(0, np.int64)
 
-    fields: dict[str, str]
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree: nodes in the order in which they were split, and leaves.
+
+    A row goes left where its feature is at most the threshold; of a categorical node the threshold
+    is the number of the set of codes that go left. `rule` has the bits above: whether the node is
+    categorical, where missing values go, and what counts as missing. A child below 0 is ~leaf.
+    """
+
+    feature: Ints
+    threshold: Floats
+    rule: Ints
+    left: Ints
+    right: Ints
     leaf_value: Floats
+    shrinkage: float = 1.0
+    # First word of each set of codes, and the number of all words, which have 32 codes each.
+    sets: Ints = dataclasses.field(default_factory=_no_ints)
+    words: Ints = dataclasses.field(default_factory=_no_ints)
+    # What growing it knew, as far as it is kept: gain, weight, count and value of each node, and
+    # leaf_weight and leaf_count.
+    details: Mapping[str, NDArray[Any]] = dataclasses.field(default_factory=dict, repr=False)
+    # Lines of a text, as they were read or once written: a forest is written again and again.
+    lines: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def leaves(self) -> int:
         """Number of leaves; a tree with one leaf is a constant."""
         return len(self.leaf_value)
 
+    @property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Which nodes look at a set of codes."""
+        return np.asarray(self.rule & IS_CATEGORICAL != 0)
+
     def with_values(self, leaf_value: Floats, shrinkage: float) -> Tree:
         """The same tree with other leaf values."""
-        values = " ".join(map(repr, leaf_value.tolist()))
-        changed = {"leaf_value": values, "shrinkage": repr(float(shrinkage))}
-        return Tree(self.fields | changed, leaf_value)
-
-    def text(self, number: int) -> str:
-        """The block of this tree in a model file, the blank lines behind it included."""
-        lines = [f"Tree={number}", *(f"{key}={value}" for key, value in self.fields.items())]
-        return "\n".join(lines) + "\n\n\n"
-
-    def numbers(self, field: str, kind: type) -> NDArray[Any]:
-        """A field of numbers; empty if the tree does not have it."""
-        try:
-            return np.array(self.fields.get(field, "").split(), dtype=kind)
-        except (ValueError, OverflowError):
-            raise ValueError(f"{field} of a tree is no list of numbers") from None
-
-
-def parse_tree(block: str) -> Tree:
-    """Read the block of one tree.
-
-    >>> tree = parse_tree("Tree=0\\nnum_leaves=1\\nnum_cat=0\\nleaf_value=0.5\\nshrinkage=1\\n")
-    >>> tree.leaves, tree.text(3).splitlines()[0]
-    (1, 'Tree=3')
-    """
-    fields = dict(line.split("=", 1) for line in block.strip().splitlines() if "=" in line)
-    fields.pop("Tree", None)
-    if "leaf_value" not in fields or "num_leaves" not in fields:
-        raise ValueError("a tree without leaf_value or num_leaves: this is no LightGBM model")
-    if fields.get("is_linear", "0") != "0":
-        raise ValueError("trees with linear leaves are not supported")
-    leaf_value = Tree(fields, np.empty(0)).numbers("leaf_value", np.float64)
-    if not fields["num_leaves"].isdigit() or len(leaf_value) != int(fields["num_leaves"]):
-        raise ValueError(f"a tree with {fields['num_leaves']} leaves has {len(leaf_value)} values")
-    if not np.isfinite(leaf_value).all():
-        raise ValueError("a leaf of a tree is not finite")
-    return Tree(fields, leaf_value)
-
-
-def split_model(text: str) -> tuple[str, list[str], str]:
-    """A model's text in three: what stands before the trees, their blocks, what stands behind.
-
-    >>> split_model("tree\\nversion=v4\\n\\nTree=0\\nnum_leaves=1\\n\\n\\nend of trees\\n\\nrest")
-    ('tree\\nversion=v4\\n\\n', ['Tree=0\\nnum_leaves=1\\n\\n\\n'], 'end of trees\\n\\nrest')
-    """
-    head, end, tail = text.partition("end of trees")
-    if not end or not head.startswith("tree\n"):
-        raise ValueError("this is no LightGBM model text, or it is cut off")
-    start = head.find("\nTree=") + 1
-    if not start:
-        return head, [], end + tail
-    blocks = head[start:].split("\nTree=")
-    whole = [blocks[0], *("Tree=" + block for block in blocks[1:])]
-    whole[:-1] = [block + "\n" for block in whole[:-1]]
-    return head[:start], whole, end + tail
+        kept = {k: v for k, v in self.lines.items() if k not in ("leaf_value", "shrinkage")}
+        rate = float(shrinkage)
+        return dataclasses.replace(self, leaf_value=leaf_value, shrinkage=rate, lines=kept)
 
 
 class Nodes(NamedTuple):
@@ -97,50 +77,56 @@ class Nodes(NamedTuple):
     leaf_value: Floats
 
 
-def stack(trees: list[Tree]) -> Nodes:
+def stack(trees: Sequence[Tree]) -> Nodes:
     """The arrays of some trees, one behind the other."""
-    tables = [_node_table(tree) for tree in trees]
-    words = [tree.numbers("cat_threshold", np.int64).astype(np.uint32) for tree in trees]
-    word_start = np.concatenate([[0], np.cumsum([len(word) for word in words])])
-    cats = [
-        table[2] + [[int(first), 0]] for table, first in zip(tables, word_start[:-1], strict=True)
-    ]
-    node_count = [len(table[0]) for table in tables]
-    leaf_count = [tree.leaves for tree in trees]
+    feature = _joined([tree.feature for tree in trees], np.int64)
+    threshold = _joined([tree.threshold for tree in trees], np.float64)
+    rule = _joined([tree.rule for tree in trees], np.int64)
+    children = [_joined([getattr(t, side) for t in trees], np.int64) for side in ("left", "right")]
+    nodes = np.column_stack([feature, *children, _flags(rule, threshold)])
     return Nodes(
-        np.concatenate([[0], np.cumsum(node_count)])[:-1].astype(np.int64),
-        np.concatenate([[0], np.cumsum(leaf_count)]).astype(np.int64),
-        np.concatenate([t[0] for t in tables] or [np.empty((0, 4))]).astype(np.int32),
-        np.concatenate([t[1] for t in tables] or [np.empty(0)]).astype(np.float32),
-        np.concatenate(cats or [np.empty((0, 2))]).astype(np.int32),
-        np.concatenate([*words, np.empty(0, np.uint32)]),
-        np.concatenate([tree.leaf_value for tree in trees] or [np.empty(0)]),
+        _starts([len(tree.feature) for tree in trees])[:-1],
+        _starts([tree.leaves for tree in trees]),
+        nodes.astype(np.int32),
+        floor_float32(threshold),
+        _sets(trees),
+        _joined([tree.words for tree in trees], np.int64).astype(np.uint32),
+        _joined([tree.leaf_value for tree in trees], np.float64),
     )
 
 
-def _node_table(tree: Tree) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Nodes, thresholds and categorical ranges of one tree."""
-    if tree.leaves <= 1:
-        return np.empty((0, 4)), np.empty(0), np.empty((0, 2))
-    kind = tree.numbers("decision_type", np.int64)
-    threshold = tree.numbers("threshold", np.float64)
-    is_categorical = kind & _IS_CATEGORICAL != 0
-    missing = (kind >> 2) & 3
-    default_left = kind & _DEFAULT_LEFT != 0
+def _joined(arrays: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate(arrays).astype(kind) if arrays else np.empty(0, kind)
+
+
+def _starts(counts: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _flags(rule: Ints, threshold: Floats) -> Ints:
+    """The kernels' flags of nodes."""
+    missing = (rule >> MISSING_SHIFT) & 3
+    default_left = rule & GOES_LEFT != 0
     # Without a rule for NaN it counts as 0.
-    nan_left = np.where(missing == _MISSING_NAN, default_left, threshold >= 0.0)
+    nan_left = np.where(missing == MISSING_NAN, default_left, threshold >= 0.0)
     flags = np.where(nan_left, NAN_LEFT, 0) | np.where(default_left, DEFAULT_LEFT, 0)
-    flags = np.where(missing == _MISSING_ZERO, flags | ZERO_MISSING, flags & NAN_LEFT)
-    flags = np.where(is_categorical, CATEGORICAL, flags)
-    children = [tree.numbers(name, np.int64) for name in ("left_child", "right_child")]
-    nodes = np.column_stack([tree.numbers("split_feature", np.int64), *children, flags])
-    cats = np.zeros((len(kind), 2), np.int64)
-    if is_categorical.any():
-        bounds = tree.numbers("cat_boundaries", np.int64)
-        which = threshold[is_categorical].astype(np.int64)
-        cats[is_categorical, 0] = bounds[which]
-        cats[is_categorical, 1] = bounds[which + 1] - bounds[which]
-    return nodes, floor_float32(threshold), cats
+    flags = np.where(missing == MISSING_ZERO, flags | ZERO_MISSING, flags & NAN_LEFT)
+    return np.where(rule & IS_CATEGORICAL != 0, CATEGORICAL, flags)
+
+
+def _sets(trees: Sequence[Tree]) -> NDArray[np.int32]:
+    """First word and number of words of each categorical node, 0 of the others."""
+    first = _starts([len(tree.words) for tree in trees])
+    rows = []
+    for tree, before in zip(trees, first[:-1], strict=True):
+        cats = np.zeros((len(tree.feature), 2), np.int64)
+        if len(tree.sets):
+            which = tree.threshold[tree.is_categorical].astype(np.int64)
+            cats[tree.is_categorical, 0] = tree.sets[which]
+            cats[tree.is_categorical, 1] = tree.sets[which + 1] - tree.sets[which]
+        cats[:, 0] += before
+        rows.append(cats)
+    return np.concatenate([np.empty((0, 2), np.int64), *rows]).astype(np.int32)
 
 
 def floor_float32(values: Floats) -> NDArray[np.float32]:
