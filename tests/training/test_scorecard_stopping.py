@@ -178,6 +178,15 @@ class TestSources:
             "NDCG@1(source=Click)", "NDCG@5(source=Click)", "MRR@2(source=Click)",
         ]  # fmt: skip
 
+    @pytest.mark.parametrize(
+        "name", [e.name for e in rf.objectives() if e.name.startswith("lambdarank(")]
+    )
+    def test_lambdarank_for_a_metric_is_watched_by_it(self, name: str) -> None:
+        wanted = name.removeprefix("lambdarank(").removesuffix(")")
+        [made] = make_metrics(None, rf.objective(name, k=4), k=4)
+        at = "" if wanted in ("rbp", "arp") else "@4"
+        assert made == rf.metric(wanted + at)
+
     def test_the_metric_of_an_objective_reads_its_source(self) -> None:
         objective = rf.objective("lambdarank(cndcg)", k=4, source="Click")
         assert default_metric(objective, 4) == "cndcg@4"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -121,12 +122,17 @@ def default_metric(objective: AnyObjective, k: int | None) -> str:
     >>> import rankforce as rf
     >>> default_metric(rf.objective("lambdagap-x+", k=5), 5)
     'p@5'
+    >>> default_metric(rf.objective("lambdarank(rbp)", p=0.5), 5)
+    'rbp(p=0.5)'
     """
-    name = parts_of(objective)[0].objective.name.lower()
+    first = parts_of(objective)[0].objective
+    name = first.name.lower()
     at = f"@{k}" if k else "@10"
-    for metric in ("map", "mrr", "err", "recall", "cndcg"):
-        if name.startswith(f"lambdarank({metric}"):
-            return metric + at
+    if named := re.match(r"lambdarank\((\w+)", name):
+        entry, _ = parse_name(named[1])
+        persistence = first.arguments.get("p")
+        shown = f"(p={persistence:g})" if named[1] == "rbp" and persistence is not None else ""
+        return named[1] + (shown if entry.cutoff == "none" else at)
     is_precision = name.startswith(("lambdagap", "lambdarank-p", "lambdarank-arpb", "binranknet"))
     return ("p" if is_precision else "ndcg") + at
 
