@@ -71,6 +71,19 @@ class TestText:
         with pytest.raises(ValueError, match=r"no column 'tilte' \(ignore\): it has"):
             open_as(kind, frame, tmp_path, ignore=["tilte"])
 
+    def test_text_that_is_asked_for_as_a_feature(self, tmp_path: Path, kind: str) -> None:
+        frame = BASE.assign(shop=SHOP, word=[f"w{row:03}" for row in range(ROWS)][::-1])
+        data = open_as(kind, frame, tmp_path, features=["word", "noise"])
+        assert data.categories == {0: [f"w{row:03}" for row in range(ROWS)]}
+
+    def test_a_feature_called_weight_is_no_weight(self, tmp_path: Path, kind: str) -> None:
+        """A shop may sell by weight: the model says that the column is a feature."""
+        X = BASE[["noise"]].assign(weight=NOISE**2)
+        ranker = rf.Ranker(n_estimators=2, progress=False).fit(X, LABEL, qid=QID)
+        data = open_as(kind, BASE.assign(weight=NOISE**2), tmp_path, like=ranker)
+        assert data.weight is None
+        assert np.array_equal(ranker.predict(data), ranker.predict(X))
+
     def test_numbers_in_a_dress_are_an_error(self, tmp_path: Path, kind: str) -> None:
         for values in (["5%", "10%"], ["1,000", "2,500"], ["$3", "$12"], ["2,5", "3,5"]):
             frame = BASE.assign(price=np.resize(values, ROWS))

@@ -87,6 +87,8 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
     given: dict[str, str | None] = {role: getattr(asked, role) for role in USUAL}
     features, left_out = asked.features, dict.fromkeys(asked.ignore, "")
     others = {*given.values(), *asked.sources, *(features or ()), *asked.ignore}
+    # A feature of the model that is called "weight", say, is no weight of rows.
+    others |= {*(asked.like.names if asked.like is not None else ())}
     found = {role: name or _found(names, role, others, asked) for role, name in given.items()}
     named = [(what, name) for what in _LISTS for name in getattr(asked, what) or ()]
     for what, name in [*found.items(), *named]:
@@ -99,9 +101,10 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
         rest = [name for name in names if name not in taken and name not in asked.ignore]
         features = [n for n in rest if kinds.get(n) in KINDS or n in asked.categorical]
         left_out |= {name: kinds[name] for name in rest if name not in features}
-    marked = {*asked.categorical}
+    # Text that is asked for is asked for as categories: there is nothing else it could be.
+    marked = {*asked.categorical, *(n for n in asked.features or () if kinds.get(n) == TEXT)}
     coded = [n for n in features if kinds.get(n) in (CATEGORIES, TEXT) or n in marked]
-    texts = [n for n in coded if kinds.get(n) == TEXT and n not in marked and not asked.features]
+    texts = [n for n in coded if kinds.get(n) == TEXT and n not in marked]
     label = found["label"]
     return Roles(
         *(label, found["qid"], found["doc_id"], found["weight"]),
