@@ -142,6 +142,16 @@ class TestText:
         with pytest.raises(ValueError, match="has 3 features, but n_features is 2"):
             rf.read(tmp_path / "test.txt", n_features=2)
 
+    def test_a_feature_that_was_left_out(self, tmp_path: Path) -> None:
+        (tmp_path / "train.txt").write_text(self.lines(4))
+        whole = rf.read(tmp_path / "train.txt")
+        some = rf.read(tmp_path / "train.txt", ignore=["1"])
+        assert some.feature_names == ["2", "3", "4"]
+        ranker = rf.Ranker(n_estimators=5, num_leaves=6, progress=False).fit(some)
+        with pytest.warns(Note, match="'1' is no feature of the model: left out"):
+            scores = ranker.predict(whole)
+        assert np.array_equal(scores, ranker.predict(some))
+
     def test_more_features_than_the_model(self, tmp_path: Path, ranker: rf.Ranker) -> None:
         wide = self.lines(4).replace("\n", " 7:1\n")
         (tmp_path / "test.txt").write_text(wide)

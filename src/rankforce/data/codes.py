@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.data.precision import EXACT
-from rankforce.data.schema import listed
+from rankforce.data.schema import some_names
 from rankforce.notes import note
 
 PLAIN = (str, bool, int, float)  # what a saved model can hold
@@ -66,11 +67,26 @@ def _checked(
     codes: NDArray[Any], is_there: NDArray[np.bool_], known: list[Any], name: str
 ) -> Column:
     if is_there.any() and np.isnan(codes[is_there]).all():
-        note(
-            f"{name}: none of its values is known from training, where it had {listed(known)}: "
-            "all of them count as missing"
-        )
+        note_unknown(name, known)
     return Column(codes, known)
+
+
+def note_unknown(name: str, known: Iterable[Any]) -> None:
+    """Say that a model knows none of the values of a column."""
+    note(
+        f"{name}: none of its values is known from training, where it had {some_names(known)}: "
+        "all of them count as missing"
+    )
+
+
+def note_negative(name: str) -> None:
+    """Say what becomes of negative codes where values are renumbered, as LightGBM has it."""
+    note(f"{name}: negative codes of categories count as missing")
+
+
+def not_numbers(name: str) -> str:
+    """The sentence on categories where a model has numbers."""
+    return f"{name} holds categories, the model was trained on numbers there"
 
 
 def is_missing(value: Any) -> bool:
@@ -98,7 +114,7 @@ def make_codes(values: NDArray[Any], name: str) -> Column:
                 f"{name} has {wrong[0]}: codes of categories are whole numbers below 2^63"
             )
         if (values < 0).any():
-            note(f"{name}: negative codes of categories count as missing")
+            note_negative(name)
         known = [int(value) for value in np.unique(values[is_code])]
         return looked_up(values, known, name)._replace(is_renumbered=True)
     entries = values.tolist()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.data.codes import Column, coded, looked_up, make_codes
+from rankforce.data.codes import Column, coded, looked_up, make_codes, not_numbers
 from rankforce.data.matrix import EXPECTED, REAL, Matrix
 from rankforce.data.precision import Precision
 from rankforce.data.schema import Schema, check_width, match, usual_names
@@ -196,7 +196,7 @@ def _from_frame(X: Any, library: str, like: Schema | None, categorical: Wanted |
         name = f"column {names[c]!r}"
         column = read_column(every[c], name, library, known.get(place), names[c] in asked)
         if like is not None and column.categories is not None and place not in known:
-            raise ValueError(f"{name} holds categories, the model was trained on numbers there")
+            raise ValueError(not_numbers(name))
         read.append(column)
     rows = X.num_rows if library == "pyarrow" else len(X)
     values = np.empty((rows, len(columns)), np.float32)

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.data.codes import Column, check_value
+from rankforce.data.codes import (
+    Column,
+    check_value,
+    is_missing,
+    not_numbers,
+    note_negative,
+    note_unknown,
+)
 from rankforce.data.csv_text import MISSING, to_number
 from rankforce.data.frames import fill, read_column, to_vector
 from rankforce.data.precision import EXACT, Precision
 from rankforce.data.roles import UNWANTED, Roles, plain_columns
-from rankforce.data.schema import listed
+from rankforce.data.schema import some_names
 from rankforce.notes import note
 
 if TYPE_CHECKING:
@@ -97,7 +104,7 @@ class Codes:
             table[[self.number[value] for value in values]] = np.arange(len(values))
             return values, table, False
         if any(value < 0 for value in self.number):
-            note(f"column {self.name!r}: negative codes of categories count as missing")
+            note_negative(f"column {self.name!r}")
         numbers = sorted(value for value in self.number if value >= 0)
         places = [self.number[value] for value in numbers]
         if not numbers or numbers[-1] <= EXACT:
@@ -109,14 +116,11 @@ class Codes:
     def check(self) -> None:
         """Say it if the column has values, and a model knows none of them."""
         if self._is_fixed and self._seen and not self._found:
-            note(
-                f"column {self.name!r}: none of its values is known from training, where it had "
-                f"{listed(self.number)}: all of them count as missing"
-            )
+            note_unknown(f"column {self.name!r}", self.number)
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, str) and value in MISSING)
+    return value in MISSING if isinstance(value, str) else is_missing(value)
 
 
 def _as_number(text: str) -> Any:
@@ -138,7 +142,7 @@ def gather(
     For a part of a file, `roles` are those that `survey` found in all of it, and `is_whole` says
     whether all its query ids, which are text, are whole numbers.
     """
-    names, codes, watch = roles.features, make_codes(roles), Precision()
+    names, codes, watch = roles.features, codes_of(roles), Precision()
     blocks: list[NDArray[np.float32]] = []
     features = np.empty((rows or 0, len(names)), np.float32)
     plain: dict[str, list[Any]] = {name: [] for name in plain_columns(roles)}
@@ -177,7 +181,7 @@ def gather(
 
 def survey(batches: Any, roles: Roles, *, place: str = "") -> Roles:
     """The roles with the categories that all of a file has, from batches of `coded` columns."""
-    codes, rows = make_codes(roles), 0
+    codes, rows = codes_of(roles), 0
     for batch in batches:
         if rows == 0:
             _check_dressed(batch, roles)
@@ -187,7 +191,7 @@ def survey(batches: Any, roles: Roles, *, place: str = "") -> Roles:
     return _decide(roles, codes, rows, place)[2]
 
 
-def make_codes(roles: Roles) -> dict[int, Codes]:
+def codes_of(roles: Roles) -> dict[int, Codes]:
     """For each column that is, or may become, one of categories."""
     if roles.is_coded:
         return {}
@@ -211,9 +215,7 @@ def _column(batch: Any, name: str, codes: Codes | None) -> Column:
         return Column(codes.of(array), [])
     column = read_column(array, f"column {name!r}", "pyarrow")
     if column.categories is not None:
-        raise ValueError(
-            f"column {name!r} holds categories, the model was trained on numbers there"
-        )
+        raise ValueError(not_numbers(f"column {name!r}"))
     return column
 
 
@@ -286,11 +288,11 @@ def _left_out(roles: Roles) -> list[str]:
     said = []
     for reason, names in by_reason.items():
         if reason == UNWANTED:
-            said.append(f"{listed(names)}: {reason}, left out")
+            said.append(f"{some_names(names)}: {reason}, left out")
         else:
             remedy = REMEDIES.get(reason, "")
             said.append(
-                f"{listed(names)} holds {reason}: left out" + (f" ({remedy})" if remedy else "")
+                f"{some_names(names)} holds {reason}: left out" + (f" ({remedy})" if remedy else "")
             )
     return said
 

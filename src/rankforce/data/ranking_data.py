@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce.data.codes import not_numbers
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
-from rankforce.data.schema import Schema, listed, match, take_columns, twice, usual_names
+from rankforce.data.schema import Schema, match, some_names, take_columns, twice, usual_names
 from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
@@ -235,7 +236,7 @@ class RankingData:
             own, known = self.categories.get(column), wanted.categories.get(place)
             name = f"feature {wanted.names[place]!r}"
             if own is not None and known is None:
-                raise ValueError(f"{name} holds categories, the model was trained on numbers there")
+                raise ValueError(not_numbers(name))
             if own is None and place in wanted.renumbered:
                 raise ValueError(
                     f"{name} has codes of categories that float32 does not hold: make the data "
@@ -394,6 +395,6 @@ def _check_columns(
         elif isinstance(entry, (int, np.integer)) and 0 <= entry < len(names):
             columns.append(int(entry))
         else:
-            has = f"the {len(names)} features, {listed(names)}"
+            has = f"the {len(names)} features, {some_names(names)}"
             raise ValueError(f"categorical column {entry!r} is none of {has}")
     return sorted({*columns, *found})

@@ -14,7 +14,7 @@ from rankforce.data.labels import choose_labels, labels_beside, split_labels
 from rankforce.data.open import first_bytes, is_stream, local_file
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.roles import Asked
-from rankforce.data.schema import Schema, listed, numbers_from
+from rankforce.data.schema import Schema, numbers_from, some_names
 
 PACKED = (".gz", ".zst")
 NAMES = {"query": "qid", "document": "doc_id"}  # what roles are called elsewhere
@@ -249,7 +249,7 @@ def text_features(
     names = numbers_from(base, features.shape[1])
     unknown = [name for name in asked.ignore if name not in names]
     if unknown:
-        raise ValueError(f"{path}: ignore names {listed(unknown)}: it has {listed(names)}")
+        raise ValueError(f"{path}: ignore names {some_names(unknown)}: it has {some_names(names)}")
     kept = [number for number, name in enumerate(names) if name not in asked.ignore]
     if len(kept) < len(names):
         features, names = features[:, kept], [names[number] for number in kept]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rankforce.data.schema import Schema, kind_of, lacks, listed, twice
+from rankforce.data.schema import Schema, kind_of, lacks, some_names, twice
 
 PathLike = str | os.PathLike[str]
 
@@ -141,7 +141,7 @@ def _not_found(path: PathLike, role: str, names: list[str]) -> str:
     usual = ", ".join(USUAL[role])
     return (
         f"{path}: no column for the {role} (one of {usual}, or {role}=NAME, or {role}=None if it "
-        f"has none): it has {listed(names, SHOWN)}"
+        f"has none): it has {some_names(names, SHOWN)}"
     )
 
 
@@ -168,7 +168,9 @@ def limit_roles(path: PathLike, roles: Roles, names: list[str], like: Schema) ->
 
 def _check_column(path: PathLike, what: str, name: str | None, names: Iterable[str]) -> None:
     if name is not None and name not in names:
-        raise ColumnsError(f"{path}: no column {name!r} ({what}): it has {listed(names, SHOWN)}")
+        raise ColumnsError(
+            f"{path}: no column {name!r} ({what}): it has {some_names(names, SHOWN)}"
+        )
 
 
 def usual_column(names: list[str], role: str) -> str | None:

@@ -50,10 +50,8 @@ def kind_of(names: Sequence[str]) -> str:
     """
     if list(names) == usual_names(len(names)):
         return "place"
-    if not (names[0].isascii() and names[0].isdigit()):
-        return "name"
-    first = int(names[0])
-    return "number" if list(names) == numbers_from(first, len(names)) else "name"
+    # Some may be left out: they are numbers still, and no places.
+    return "number" if all(name.isascii() and name.isdigit() for name in names) else "name"
 
 
 def numbers_from(first: int, columns: int) -> list[str]:
@@ -124,21 +122,21 @@ def lacks(place: str, missing: Sequence[str], names: Sequence[str]) -> str:
     """The sentence on features that are wanted and not there."""
     are = "the feature" if len(missing) == 1 else "the features"
     return (
-        f"{place} lacks {are} {listed(missing)}, which the model was trained on: it has "
-        f"{listed(names)}"
+        f"{place} lacks {are} {some_names(missing)}, which the model was trained on: it has "
+        f"{some_names(names)}"
     )
 
 
 def _say_extra(extra: list[str], place: str) -> None:
     if extra:
         are = "is no feature" if len(extra) == 1 else "are no features"
-        note(f"{place}: {listed(extra)} {are} of the model: left out")
+        note(f"{place}: {some_names(extra)} {are} of the model: left out")
 
 
-def listed(names: Iterable[Any], shown: int = SHOWN) -> str:
+def some_names(names: Iterable[Any], shown: int = SHOWN) -> str:
     """Names for a message, the first few.
 
-    >>> listed(["a", "b"]), listed("abc", shown=1)
+    >>> some_names(["a", "b"]), some_names("abc", shown=1)
     ("'a', 'b'", "'a' and 2 more")
     """
     names = list(names)

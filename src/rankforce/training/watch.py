@@ -17,7 +17,6 @@ from rankforce._metrics.scoreboard import Scoreboard
 from rankforce._objectives.base import AnyObjective
 from rankforce._objectives.mixed import parts_of
 from rankforce._objectives.tables import Floats
-from rankforce.checks import check_whole
 from rankforce.comparison.scorecard import Scorecard
 from rankforce.data.ranking_data import RankingData
 from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
@@ -61,7 +60,7 @@ def make_metrics(
     """
     if isinstance(given, Watched):
         return given
-    chosen = _check_cutoffs(cutoffs) or ([k] if k else [])
+    chosen = list(cutoffs) or ([k] if k else [])
     if given is None:
         assert objective is not None
         source = getattr(objective, "source", None)
@@ -78,11 +77,6 @@ def make_metrics(
         metrics += _make_one(entry, chosen)
     _check_once(metrics)
     return metrics
-
-
-def _check_cutoffs(cutoffs: Any) -> list[int]:
-    several = [cutoffs] if isinstance(cutoffs, (int, np.integer)) else list(cutoffs or ())
-    return [check_whole("eval_at", cutoff, least=1) for cutoff in several]
 
 
 def watched_metrics(
