@@ -29,8 +29,8 @@ from turns import best_times
 from versions import installed
 
 import rankforce as rf
-from rankforce._metrics.scoreboard import Scoreboard
-from rankforce.statistics.paired import paired_test
+from rankforce.evaluation.paired import paired_test
+from rankforce.measures.scoreboard import Scoreboard
 
 CUTOFFS = (5, 10, 15)
 DOCUMENTS = 120

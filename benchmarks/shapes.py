@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.data.made_up import SHAPES, Shape
+from rankforce.data.synthetic import SHAPES, Shape
 
 __all__ = ["SHAPES", "Made", "Shape", "make"]
 

@@ -13,35 +13,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankforce import diagnostics, plots
-    from rankforce._metrics.make import metric, metrics
-    from rankforce._metrics.metric import Metric
-    from rankforce._objectives.make import additive, objective, objectives
-    from rankforce._objectives.mixed import Mixed, graded, mix, scheduled
-    from rankforce._objectives.objective import Objective, Pairs
-    from rankforce._objectives.prepared import Prepared
-    from rankforce.comparison.compare import compare, compare_values
-    from rankforce.comparison.comparison import Comparison
-    from rankforce.comparison.graded import GradedComparison
-    from rankforce.comparison.results import results
-    from rankforce.comparison.scorecard import Scorecard, Verdict, scorecard
-    from rankforce.comparison.trade_off import trade_off
-    from rankforce.data.made_up import make_data
+    from rankforce import diagnostics
+    from rankforce.common.errors import RankforceError
     from rankforce.data.preferences import Preferences, read_preferences
     from rankforce.data.ranking_data import RankingData
-    from rankforce.data.read import read
-    from rankforce.data.trec import read_qrels, read_run, write_qrels, write_run
+    from rankforce.data.synthetic import make_data
     from rankforce.diagnostics.agreement import agreement
+    from rankforce.diagnostics.explain import explain
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.diagnostics.replay import diagnose
-    from rankforce.evaluation import evaluate
-    from rankforce.explanation import explain
-    from rankforce.loading import load
-    from rankforce.ranker import Ranker
-    from rankforce.report.write import write_report
-    from rankforce.training.cross_validation import cv
+    from rankforce.evaluation.compare import compare, compare_values
+    from rankforce.evaluation.comparison import Comparison
+    from rankforce.evaluation.evaluate import evaluate
+    from rankforce.evaluation.graded import GradedComparison
+    from rankforce.evaluation.results import results
+    from rankforce.evaluation.scorecard import Scorecard, Verdict, scorecard
+    from rankforce.experiments.cross_validation import cv
+    from rankforce.experiments.trade_off import trade_off
+    from rankforce.experiments.train import train
+    from rankforce.forces.make import additive, objective, objectives
+    from rankforce.forces.mixed import Mixed, graded, mix, scheduled
+    from rankforce.forces.objective import Objective, Pairs
+    from rankforce.forces.prepared import Prepared
+    from rankforce.formats.read import read
+    from rankforce.formats.trec import read_qrels, read_run, write_qrels, write_run
+    from rankforce.measures.make import metric, metrics
+    from rankforce.measures.metric import Metric
+    from rankforce.show import plots
+    from rankforce.show.report.write import write_report
+    from rankforce.training.loading import load
     from rankforce.training.log_to import log_to
-    from rankforce.training.train import train
+    from rankforce.training.ranker import Ranker
 
 __all__ = [
     "Comparison",
@@ -53,6 +55,7 @@ __all__ = [
     "Preferences",
     "Prepared",
     "Ranker",
+    "RankforceError",
     "RankingData",
     "Recorder",
     "Scorecard",
@@ -93,57 +96,58 @@ __all__ = [
 
 # Loaded when first used, so that `import rankforce` is instant.
 _HOMES = {
-    "objective": "rankforce._objectives.make",
-    "objectives": "rankforce._objectives.make",
-    "additive": "rankforce._objectives.make",
-    "Objective": "rankforce._objectives.objective",
-    "Mixed": "rankforce._objectives.mixed",
-    "mix": "rankforce._objectives.mixed",
-    "graded": "rankforce._objectives.mixed",
-    "scheduled": "rankforce._objectives.mixed",
-    "Pairs": "rankforce._objectives.objective",
-    "Prepared": "rankforce._objectives.prepared",
-    "metric": "rankforce._metrics.make",
-    "metrics": "rankforce._metrics.make",
-    "Metric": "rankforce._metrics.metric",
-    "compare": "rankforce.comparison.compare",
-    "compare_values": "rankforce.comparison.compare",
-    "Comparison": "rankforce.comparison.comparison",
-    "results": "rankforce.comparison.results",
-    "trade_off": "rankforce.comparison.trade_off",
-    "scorecard": "rankforce.comparison.scorecard",
-    "Scorecard": "rankforce.comparison.scorecard",
-    "Verdict": "rankforce.comparison.scorecard",
-    "GradedComparison": "rankforce.comparison.graded",
-    "evaluate": "rankforce.evaluation",
+    "objective": "rankforce.forces.make",
+    "objectives": "rankforce.forces.make",
+    "additive": "rankforce.forces.make",
+    "Objective": "rankforce.forces.objective",
+    "Mixed": "rankforce.forces.mixed",
+    "mix": "rankforce.forces.mixed",
+    "graded": "rankforce.forces.mixed",
+    "scheduled": "rankforce.forces.mixed",
+    "Pairs": "rankforce.forces.objective",
+    "Prepared": "rankforce.forces.prepared",
+    "metric": "rankforce.measures.make",
+    "metrics": "rankforce.measures.make",
+    "Metric": "rankforce.measures.metric",
+    "compare": "rankforce.evaluation.compare",
+    "compare_values": "rankforce.evaluation.compare",
+    "Comparison": "rankforce.evaluation.comparison",
+    "results": "rankforce.evaluation.results",
+    "trade_off": "rankforce.experiments.trade_off",
+    "scorecard": "rankforce.evaluation.scorecard",
+    "Scorecard": "rankforce.evaluation.scorecard",
+    "Verdict": "rankforce.evaluation.scorecard",
+    "GradedComparison": "rankforce.evaluation.graded",
+    "evaluate": "rankforce.evaluation.evaluate",
     "agreement": "rankforce.diagnostics.agreement",
     "Recorder": "rankforce.diagnostics.recorder",
     "diagnose": "rankforce.diagnostics.replay",
-    "explain": "rankforce.explanation",
-    "write_report": "rankforce.report.write",
+    "explain": "rankforce.diagnostics.explain",
+    "write_report": "rankforce.show.report.write",
     "log_to": "rankforce.training.log_to",
+    "RankforceError": "rankforce.common.errors",
     "RankingData": "rankforce.data.ranking_data",
-    "make_data": "rankforce.data.made_up",
-    "read": "rankforce.data.read",
+    "make_data": "rankforce.data.synthetic",
+    "read": "rankforce.formats.read",
     "Preferences": "rankforce.data.preferences",
     "read_preferences": "rankforce.data.preferences",
-    "read_qrels": "rankforce.data.trec",
-    "read_run": "rankforce.data.trec",
-    "write_qrels": "rankforce.data.trec",
-    "write_run": "rankforce.data.trec",
-    "Ranker": "rankforce.ranker",
-    "load": "rankforce.loading",
-    "cv": "rankforce.training.cross_validation",
-    "train": "rankforce.training.train",
+    "read_qrels": "rankforce.formats.trec",
+    "read_run": "rankforce.formats.trec",
+    "write_qrels": "rankforce.formats.trec",
+    "write_run": "rankforce.formats.trec",
+    "Ranker": "rankforce.training.ranker",
+    "load": "rankforce.training.loading",
+    "cv": "rankforce.experiments.cross_validation",
+    "train": "rankforce.experiments.train",
 }
-_MODULES = ("diagnostics", "plots")
+_MODULES = {"diagnostics": "rankforce.diagnostics", "plots": "rankforce.show.plots"}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("rankforce")
     if name in _MODULES:
-        return importlib.import_module(f"rankforce.{name}")
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'rankforce' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -15,7 +15,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.cli import main
-from rankforce.data.write import write
+from rankforce.formats.write import write
 from tests.cli.inside import said
 
 QRELS = {f"q{n}": {f"d{d}": (d + n) % 3 for d in range(5)} for n in range(6)}

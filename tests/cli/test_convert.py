@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rankforce.data.made_up import make_data
-from rankforce.data.read import read
-from rankforce.data.write import write
+from rankforce.data.synthetic import make_data
+from rankforce.formats.read import read
+from rankforce.formats.write import write
 from tests.cli.inside import said
 
 

@@ -13,7 +13,7 @@ from rankforce.cli import main
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("diagnose")
     for number, name in enumerate(("train.txt", "vali.txt")):
-        from rankforce.data.write import write
+        from rankforce.formats.write import write
 
         write(rf.make_data("yahoo", queries=25, seed=number), place / name)
     arguments = ["--trees", "6", "--num-leaves", "5", "-k", "5", "--diagnose", "2", "--quiet"]

@@ -12,7 +12,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.cli import main
-from rankforce.data.write import write
+from rankforce.formats.write import write
 from tests.cli.inside import run_inside
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from rankforce.figures.make import FIGURES
+from rankforce.studies.make import FIGURES
 
 SMALL = ("--queries", "6", "--trees", "3")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.data.write import write
+from rankforce.formats.write import write
 from tests.cli.inside import Answer, run_inside
 
 SMALL = ("--trees", "3", "--num-leaves", "5", "--quiet")
@@ -135,11 +135,11 @@ def test_a_trained_model_without_a_place(home: Path, tmp_path: Path) -> None:
     from rankforce.training import loop
     from pathlib import Path
 
-    out, end = Path(sys.argv[1]), loop.Run.end
+    out, end = Path(sys.argv[1]), loop.Training.end
     def taken(self, why):
         out.parent.write_text("a file now")
         end(self, why)
-    loop.Run.end = taken
+    loop.Training.end = taken
     sys.exit(main(["train", "--train", sys.argv[2], "--trees", "3", "--quiet", "--out", str(out)]))
     """
     done = subprocess.run(

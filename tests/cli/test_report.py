@@ -10,7 +10,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.cli import main
-from rankforce.data.write import write
+from rankforce.formats.write import write
 
 
 @pytest.fixture(scope="module")

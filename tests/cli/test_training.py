@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.data.write import write
+from rankforce.formats.write import write
 from tests.cli.inside import run_inside
 
 TREES = ("--trees", "5", "--num-leaves", "6")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankforce._metrics.definition import Entry
-from rankforce._metrics.make import metric, metrics
-from rankforce._metrics.metric import Metric
+from rankforce.measures.definition import Entry
+from rankforce.measures.make import metric, metrics
+from rankforce.measures.metric import Metric
 from tests.contract.cases import Data, Floats, Parameters, make_data
 from tests.reference.ties import metric_of_scores
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from rankforce._metrics.make import metric, metrics
-from rankforce._metrics.scoreboard import Scoreboard
+from rankforce.measures.make import metric, metrics
+from rankforce.measures.scoreboard import Scoreboard
 from tests.contract.cases import Data, Floats
 from tests.contract.metric_cases import (
     CASES,

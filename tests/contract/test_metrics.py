@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankforce._metrics.make import metric
-from rankforce._metrics.metric import Metric
-from rankforce._metrics.scoreboard import Scoreboard
+from rankforce.measures.make import metric
+from rankforce.measures.metric import Metric
+from rankforce.measures.scoreboard import Scoreboard
 from tests.contract.cases import Data, Floats
 from tests.contract.metric_cases import (
     CASES,

@@ -9,8 +9,8 @@ import pytest
 
 import rankforce as rf
 from rankforce import diagnostics
-from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.recorder import MEANINGS, MEASURES
+from rankforce.models.curves import Curves
 
 TRAIN = rf.make_data("mslr", queries=40, seed=3)
 OTHER = rf.make_data("mslr", queries=25, seed=4)

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankforce.statistics.corrections import adjust
-from rankforce.statistics.paired import effect_size, paired_test
+from rankforce.evaluation.corrections import adjust
+from rankforce.evaluation.paired import effect_size, paired_test
 
 approx = pytest.approx
 NAMES = {"two-sided": "two-sided", "better": "greater", "worse": "less"}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankforce.data.trec import (
+from rankforce.formats.trec import (
     Qrels,
     Run,
     as_qrels,

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce._metrics.average import mean
-from rankforce._metrics.make import metric, metrics
-from rankforce._metrics.metric import Metric
+from rankforce.measures.average import mean
+from rankforce.measures.make import metric, metrics
+from rankforce.measures.metric import Metric
 from tests.property.test_forces import Floats, queries
 from tests.reference.metrics import relevance
 from tests.reference.ties import metric_of_scores

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankforce as rf
-from rankforce._metrics.names import split_names
+from rankforce.measures.names import split_names
 from tests.property.test_metrics import drawn
 
 PROFILE = settings(max_examples=60, deadline=None, derandomize=True)

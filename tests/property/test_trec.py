@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce.data import trec
-from rankforce.data.trec import as_qrels, as_run, read_qrels, read_run, write_qrels, write_run
+from rankforce.formats import trec
+from rankforce.formats.trec import as_qrels, as_run, read_qrels, read_run, write_qrels, write_run
 
 PROFILE = settings(max_examples=150, deadline=None, derandomize=True)
 ANY_TEXT = st.text(st.characters(), max_size=6)

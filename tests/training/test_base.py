@@ -13,9 +13,9 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import rankforce as rf
-from rankforce.notes import Note
-from rankforce.outside import probe_rows
-from rankforce.report.gather import gather
+from rankforce.common.notes import Note
+from rankforce.models.outside import probe_rows
+from rankforce.show.report.gather import gather
 
 lgb = pytest.importorskip("lightgbm")
 

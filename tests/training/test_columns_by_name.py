@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.notes import Note
+from rankforce.common.notes import Note
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

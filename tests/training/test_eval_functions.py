@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.notes import Note
+from rankforce.common.notes import Note
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")

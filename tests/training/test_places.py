@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.notes import Note
-from rankforce.training.train import NotSavedError
+from rankforce.common.notes import Note
+from rankforce.experiments.train import NotSavedError
 
 ROOT = Path(__file__).parents[2]
 TRAIN = rf.make_data("yahoo", queries=20, seed=1)

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rankforce as rf
-from rankforce.model import digest
+from rankforce.models.model import digest
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -477,7 +477,7 @@ def test_interrupt_before_the_first_tree(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankforce.engines.lightgbm.Grower.grow", interrupt)
+    monkeypatch.setattr("rankforce.engines.lightgbm.grow.Grower.grow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         make().fit(DATA)
 

@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 import rankforce as rf
-from rankforce.model import digest
-from rankforce.notes import Note
+from rankforce.common.notes import Note
+from rankforce.models.model import digest
 from tests.training.test_ranker import (
     DATA,
     GV,

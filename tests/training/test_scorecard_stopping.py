@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.base import clone
 
 import rankforce as rf
-from rankforce.comparison.scorecard import Scorecard, scorecard
+from rankforce.evaluation.scorecard import Scorecard, scorecard
 from rankforce.training.watch import Trail, default_metric, make_metrics
 
 HIGH, LOW, CLICKS = "ndcg@3", "arpb@3", "cndcg@3(source=Click)"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.queries import index_queries
-from rankforce.threads import ROWS
+from rankforce.common.threads import ROWS
+from rankforce.data.queries import index_queries
 from rankforce.training.forces import Forces, shuffle_ties
 from rankforce.training.settings import make_settings
 

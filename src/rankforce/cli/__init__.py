@@ -8,7 +8,8 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from rankforce.notes import Note
+from rankforce.common.errors import RankforceError
+from rankforce.common.notes import Note
 
 # Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
 VERBS = {
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.simplefilter("always", Note)
             warnings.showwarning = _one_line(options.verb)
             return options.run(options) or 0
-    except ValueError as error:
+    except RankforceError as error:
         print(f"rankforce {options.verb}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
     import rankforce as rf
-    from rankforce.comparison.files import find_baseline, name_systems, open_all
-    from rankforce.comparison.show import show_several
+    from rankforce.evaluation.show import show_several
+    from rankforce.experiments.systems import find_baseline, name_systems, open_all
 
     metrics = made_metrics(options)
     named = name_systems(options.systems)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Convert."""
-    from rankforce.data.convert import convert
+    from rankforce.formats.convert import convert
 
     columns = columns_of(options)
     rows = convert(

@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     import rankforce as rf
-    from rankforce._metrics.names import split_names
     from rankforce.diagnostics.recorder import MEANINGS
+    from rankforce.measures.names import split_names
 
     ranker = rf.load(options.model, base=options.base)
     data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))

@@ -13,6 +13,7 @@ from rankforce.cli.files import (
     columns_of,
     made_metrics,
 )
+from rankforce.common.errors import RankforceError
 
 EXAMPLES = """examples:
   rankforce evaluate --model run/ --data test.txt
@@ -45,15 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     import rankforce as rf
-    from rankforce.comparison.files import open_all
+    from rankforce.experiments.systems import open_all
 
     given = [path for path in (options.model, options.scores, options.ranked) if path is not None]
     if len(given) != 1:
-        raise ValueError(
+        raise RankforceError(
             "give --model or --scores (with --data) or --run (with --qrels), one of them"
         )
     if (options.ranked is None) != (options.qrels is None):
-        raise ValueError("--run goes with --qrels, --model and --scores with --data")
+        raise RankforceError("--run goes with --qrels, --model and --scores with --data")
     metrics = made_metrics(options)
     systems, judged = open_all(
         {"system": given[0]},

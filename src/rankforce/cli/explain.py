@@ -14,6 +14,7 @@ import argparse
 import json
 
 from rankforce.cli.files import DATA, add_base, add_columns, columns_of
+from rankforce.common.errors import RankforceError
 
 EXAMPLES = """examples:
   rankforce explain --model run/ --data vali.txt
@@ -48,11 +49,11 @@ def run(options: argparse.Namespace) -> None:
     import shutil
 
     import rankforce as rf
-    from rankforce.comparison.files import open_system
-    from rankforce.explanation import explain_several, show
+    from rankforce.diagnostics.explain import explain_several, show
+    from rankforce.experiments.systems import open_system
 
     if (options.model is None) == (options.scores is None):
-        raise ValueError("give --model or --scores, one of the two")
+        raise RankforceError("give --model or --scores, one of the two")
     ranker = rf.load(options.model, base=options.base) if options.model else None
     data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
     system = open_system(options.scores, data) if ranker is None else ranker

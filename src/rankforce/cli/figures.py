@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw and say what was drawn."""
-    from rankforce.figures.make import QUERIES, TREES, make_figures
+    from rankforce.studies.make import QUERIES, TREES, make_figures
 
     make_figures(
         options.out,

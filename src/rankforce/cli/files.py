@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from rankforce.files import whole_file
+from rankforce.common.errors import RankforceError
+from rankforce.common.files import whole_file
 
 DATA = "LETOR/SVMlight text, Parquet or CSV; - is standard input"
 # Option -> (name for `rf.read`, whether it takes several, help)
@@ -97,7 +98,7 @@ def add_metric_options(parser: argparse.ArgumentParser, *, default: str) -> None
 def made_metrics(options: argparse.Namespace) -> list[Any]:
     """The metrics that these options ask for."""
     import rankforce as rf
-    from rankforce._metrics.names import split_names
+    from rankforce.measures.names import split_names
 
     given = options.no_relevant
     no_relevant = int(given) if given in ("0", "1") else given
@@ -113,6 +114,6 @@ def output(path: str | None) -> Iterator[TextIO]:
         return
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
-        raise ValueError(f"{path}: expected the name of a file in a folder that exists")
+        raise RankforceError(f"{path}: expected the name of a file in a folder that exists")
     with whole_file(target) as name, open(name, "w", encoding="utf-8", newline="") as file:
         yield file

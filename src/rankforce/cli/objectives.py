@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankforce._objectives.entry import Entry
+    from rankforce.forces.entry import Entry
 
 EXAMPLES = """examples:
   rankforce objectives
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print all objectives, or one."""
-    from rankforce._objectives.registry import ENTRIES, parse_name
+    from rankforce.forces.registry import ENTRIES, parse_name
 
     if options.name in ("mix", "graded", "scheduled", "preferences"):
         print(MIXES)

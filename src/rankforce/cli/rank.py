@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _write_run(options: argparse.Namespace, *columns: list[Any]) -> None:
     """The ranking as a run, by the rules of all files of runs."""
-    from rankforce.data.runs import RUN, from_columns
-    from rankforce.data.trec import run_texts
+    from rankforce.formats.run_forms import RUN, from_columns
+    from rankforce.formats.trec import run_texts
 
     queries, documents, scores = columns
     found = from_columns([list(map(str, queries)), list(map(str, documents)), scores], RUN, "data")

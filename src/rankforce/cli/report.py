@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say where."""
-    from rankforce.comparison.files import find_baseline, name_systems
-    from rankforce.report.write import open_page, write_report
+    from rankforce.experiments.systems import find_baseline, name_systems
+    from rankforce.show.report.write import open_page, write_report
 
     named = name_systems(options.runs)
     place = write_report(

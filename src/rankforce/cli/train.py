@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from rankforce.cli.files import DATA, add_columns, columns_of
+from rankforce.common.errors import RankforceError
 
 EXAMPLES = """examples:
   rankforce train --train train.txt --out run/
@@ -87,8 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train and report."""
-    from rankforce.training.config import read_config, read_setting
-    from rankforce.training.train import train
+    from rankforce.experiments.config import read_config, read_setting
+    from rankforce.experiments.train import train
 
     config = read_config(options.config) if options.config else {}
     keys = (
@@ -105,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     config |= dict(read_setting(text) for text in options.set)
     config["columns"] = {**config.get("columns", {}), **columns_of(options)}
     if not config.get("out"):
-        raise ValueError("nowhere to put the model: give --out FOLDER")
+        raise RankforceError("nowhere to put the model: give --out FOLDER")
     if options.quiet:
         config["progress"] = False
     elif not sys.stderr.isatty():

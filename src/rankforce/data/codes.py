@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
 from rankforce.data.precision import EXACT
 from rankforce.data.schema import some_names
-from rankforce.notes import note
 
 PLAIN = (str, bool, int, float)  # what a saved model can hold
 
 
-class Column(NamedTuple):
+class CodedColumn(NamedTuple):
     """One column of features; `categories` if its values are codes."""
 
     values: NDArray[Any]
@@ -23,12 +24,14 @@ class Column(NamedTuple):
     is_renumbered: bool = False  # codes of numbers that float32 does not hold
 
 
-def coded(codes: NDArray[Any], values: list[Any], known: list[Any] | None, name: str) -> Column:
+def coded(
+    codes: NDArray[Any], values: list[Any], known: list[Any] | None, name: str
+) -> CodedColumn:
     """Codes of `values`, where -1 is missing, as codes of the known ones."""
     values = [check_value(value, name) for value in values]
     numbers = np.asarray(codes, dtype=np.int64)
     if known is None:
-        return Column(np.where(numbers < 0, np.nan, numbers), values)
+        return CodedColumn(np.where(numbers < 0, np.nan, numbers), values)
     number = {value: float(code) for code, value in enumerate(known)}
     table = np.array([*(number.get(value, np.nan) for value in values), np.nan])
     return _checked(table[numbers], numbers >= 0, known, name)
@@ -39,14 +42,14 @@ def check_value(value: Any, name: str) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, PLAIN):
         kind = type(value).__name__
-        raise ValueError(
+        raise RankforceError(
             f"{name} has categories such as {value!r}: a model cannot be saved with a {kind}, make "
             "them text"
         )
     return plain
 
 
-def looked_up(values: Any, known: list[Any], name: str) -> Column:
+def looked_up(values: Any, known: list[Any], name: str) -> CodedColumn:
     """Codes of plain values, a list or an array, where they are known; NaN for all others."""
     array = np.asarray(values)
     if array.dtype.kind in "iuf" and all(type(value) is int for value in known):
@@ -65,10 +68,10 @@ def looked_up(values: Any, known: list[Any], name: str) -> Column:
 
 def _checked(
     codes: NDArray[Any], is_there: NDArray[np.bool_], known: list[Any], name: str
-) -> Column:
+) -> CodedColumn:
     if is_there.any() and np.isnan(codes[is_there]).all():
         note_unknown(name, known)
-    return Column(codes, known)
+    return CodedColumn(codes, known)
 
 
 def note_unknown(name: str, known: Iterable[Any]) -> None:
@@ -95,7 +98,7 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
-def make_codes(values: NDArray[Any], name: str) -> Column:
+def make_codes(values: NDArray[Any], name: str) -> CodedColumn:
     """A plain column that the user calls categorical: text gets codes, numbers are codes.
 
     Numbers that float32 does not hold are renumbered; negative ones are missing, as in LightGBM.
@@ -106,11 +109,11 @@ def make_codes(values: NDArray[Any], name: str) -> Column:
     if values.dtype.kind in "biuf":
         # A comparison with NaN is False. What is float32 already has nothing more to lose.
         if values.dtype == np.float32 or not (values > EXACT).any():
-            return Column(values)
+            return CodedColumn(values)
         is_code = values >= 0
         wrong = values[is_code & ((values >= 2**63) | (np.floor(values) != values))]
         if wrong.size:
-            raise ValueError(
+            raise RankforceError(
                 f"{name} has {wrong[0]}: codes of categories are whole numbers below 2^63"
             )
         if (values < 0).any():
@@ -122,7 +125,9 @@ def make_codes(values: NDArray[Any], name: str) -> Column:
     try:
         known = sorted(there)
     except TypeError:
-        raise ValueError(f"{name} mixes kinds of values: expected one, text or numbers") from None
+        raise RankforceError(
+            f"{name} mixes kinds of values: expected one, text or numbers"
+        ) from None
     number = {value: code for code, value in enumerate(known)}
     codes = np.array([number.get(value, -1) for value in entries], np.int64)
     return coded(codes, known, None, name)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.data.codes import Column, coded, looked_up, make_codes, not_numbers
+from rankforce.common.errors import RankforceError
+from rankforce.data.codes import CodedColumn, coded, looked_up, make_codes, not_numbers
 from rankforce.data.matrix import EXPECTED, REAL, Matrix
 from rankforce.data.precision import Precision
 from rankforce.data.schema import Schema, check_width, match, usual_names
@@ -66,7 +67,7 @@ def to_vector(values: Any, name: str) -> NDArray[np.float64]:
     else:
         array = _array(values, name)
     if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}: expected one number for each row")
+        raise RankforceError(f"{name} has shape {array.shape}: expected one number for each row")
     if array.dtype.kind not in REAL:
         array = _numbers(array, name)
     return np.asarray(array, dtype=np.float64)
@@ -76,9 +77,9 @@ def _vector(values: Any, name: str, library: str) -> NDArray[Any]:
     try:
         column = _READERS[library](values, None, name)
     except _NotNumbersError as error:
-        raise ValueError(f"{name} holds {error} values: expected numbers") from None
+        raise RankforceError(f"{name} holds {error} values: expected numbers") from None
     if column.categories is not None:
-        raise ValueError(f"{name} holds categories: expected numbers")
+        raise RankforceError(f"{name} holds categories: expected numbers")
     return column.values
 
 
@@ -97,7 +98,7 @@ def _array(values: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} has rows of different lengths: expected a table") from error
+        raise RankforceError(f"{name} has rows of different lengths: expected a table") from error
 
 
 def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
@@ -106,10 +107,10 @@ def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
         wrong = [i for i, value in enumerate(values) if not _is_number(value)]
         if not wrong:
             return values.astype(np.float64)
-        raise ValueError(f"{name}, row {wrong[0]} is {values[wrong[0]]!r}: expected a number")
+        raise RankforceError(f"{name}, row {wrong[0]} is {values[wrong[0]]!r}: expected a number")
     kind = "text" if values.dtype.kind in "US" else f"{values.dtype.name} values"
     first = f", as {values[:1].tolist()[0]!r} in row 0" if values.size else ""
-    raise ValueError(f"{name} holds {kind}{first}: expected numbers")
+    raise RankforceError(f"{name} holds {kind}{first}: expected numbers")
 
 
 def _is_number(value: Any) -> bool:
@@ -119,7 +120,7 @@ def _is_number(value: Any) -> bool:
 def _from_array(X: Any, like: Schema | None, categorical: Wanted | None) -> Matrix:
     array = _array(X, "X")
     if array.ndim != 2:
-        raise ValueError(f"X has shape {array.shape}: expected rows and columns")
+        raise RankforceError(f"X has shape {array.shape}: expected rows and columns")
     if like is not None:
         check_width(array.shape[1], like)
         codes = {
@@ -141,7 +142,7 @@ def _from_array(X: Any, like: Schema | None, categorical: Wanted | None) -> Matr
 
 def _dense(
     array: NDArray[Any],
-    codes: Mapping[int, Column],
+    codes: Mapping[int, CodedColumn],
     watch: Precision | None,
     names: Sequence[str] | None = None,
 ) -> Any:
@@ -169,7 +170,7 @@ def _dense(
         if np.isinf(values[start : start + ROWS]).any():
             row, column = (int(i[0]) for i in np.nonzero(np.isinf(values[: start + ROWS])))
             name = column if names is None else repr(names[column])
-            raise ValueError(f"row {row}, column {name} is {array[row, column]}: {EXPECTED}")
+            raise RankforceError(f"row {row}, column {name} is {array[row, column]}: {EXPECTED}")
     return values
 
 
@@ -196,7 +197,7 @@ def _from_frame(X: Any, library: str, like: Schema | None, categorical: Wanted |
         name = f"column {names[c]!r}"
         column = read_column(every[c], name, library, known.get(place), names[c] in asked)
         if like is not None and column.categories is not None and place not in known:
-            raise ValueError(not_numbers(name))
+            raise RankforceError(not_numbers(name))
         read.append(column)
     rows = X.num_rows if library == "pyarrow" else len(X)
     values = np.empty((rows, len(columns)), np.float32)
@@ -221,7 +222,7 @@ def _given(names: list[str]) -> list[str] | None:
 
 def read_column(
     given: Any, name: str, library: str, known: list[Any] | None = None, is_category: bool = False
-) -> Column:
+) -> CodedColumn:
     """A column of a frame as numbers; `known` categories give their codes.
 
     `is_category` says that the user calls the column categorical, whatever it holds.
@@ -230,7 +231,7 @@ def read_column(
         column = _READERS[library](given, known, name)
     except _NotNumbersError as error:
         if not is_category:
-            raise ValueError(
+            raise RankforceError(
                 f"{name} holds {error} values: expected numbers, or make it categorical "
                 "(categorical=[...])"
             ) from None
@@ -265,7 +266,7 @@ def _whole(X: Any, library: str, columns: list[int], *, is_mixed: bool) -> NDArr
 
 def fill(
     values: NDArray[np.float32],
-    columns: list[Column],
+    columns: list[CodedColumn],
     names: list[str],
     *,
     first: int = 0,
@@ -285,7 +286,7 @@ def fill(
             row, number = (int(i[0]) for i in np.nonzero(np.isinf(block)))
             value = columns[number].values[start + row]
             where = f"row {first + start + row}, column {names[number]!r}"
-            raise ValueError(f"{where} is {value}: {EXPECTED}")
+            raise RankforceError(f"{where} is {value}: {EXPECTED}")
     if watch is not None:
         for number, column in enumerate(columns):
             if column.categories is None:
@@ -293,7 +294,7 @@ def fill(
         watch.say(names)
 
 
-def _from_pandas(series: Any, known: list[Any] | None, name: str) -> Column:
+def _from_pandas(series: Any, known: list[Any] | None, name: str) -> CodedColumn:
     kind = series.dtype.kind
     if hasattr(series, "cat"):
         values = series.cat.categories.tolist()
@@ -304,11 +305,11 @@ def _from_pandas(series: Any, known: list[Any] | None, name: str) -> Column:
     if kind not in REAL:
         raise _NotNumbersError(series.dtype)
     if isinstance(series.dtype, np.dtype):
-        return Column(series.to_numpy())
-    return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return CodedColumn(series.to_numpy())
+    return CodedColumn(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _from_polars(series: Any, known: list[Any] | None, name: str) -> Column:
+def _from_polars(series: Any, known: list[Any] | None, name: str) -> CodedColumn:
     pl: Any = importlib.import_module("polars")
     if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         text = series.cast(pl.String)
@@ -328,10 +329,10 @@ def _from_polars(series: Any, known: list[Any] | None, name: str) -> Column:
         raise _NotNumbersError(series.dtype)
     if series.null_count() and not series.dtype.is_float():
         series = series.cast(pl.Float64)
-    return Column(series.to_numpy())
+    return CodedColumn(series.to_numpy())
 
 
-def _from_arrow(array: Any, known: list[Any] | None, name: str) -> Column:
+def _from_arrow(array: Any, known: list[Any] | None, name: str) -> CodedColumn:
     pa: Any = importlib.import_module("pyarrow")
     types = pa.types
     if isinstance(array, pa.ChunkedArray):
@@ -348,7 +349,7 @@ def _from_arrow(array: Any, known: list[Any] | None, name: str) -> Column:
         array = array.cast(pa.uint8() if types.is_boolean(array.type) else pa.float64())
     if not (types.is_integer(array.type) or types.is_floating(array.type)):
         raise _NotNumbersError(array.type)
-    return Column(array.to_numpy(zero_copy_only=False))
+    return CodedColumn(array.to_numpy(zero_copy_only=False))
 
 
 _READERS = {"pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 
 
@@ -21,7 +22,7 @@ def mark_missing(features: Any, value: float | None) -> Any:
     if isinstance(features, np.ndarray):
         return np.where(features == np.float32(value), np.float32(np.nan), features)
     if value == 0:
-        raise ValueError(
+        raise RankforceError(
             "missing is 0: in a sparse matrix that would be all that is not stored; "
             "zero_as_missing=True says so"
         )

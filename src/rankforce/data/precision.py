@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.notes import note
+from rankforce.common.notes import note
 
 EXACT = 1 << 24  # whole numbers up to here are float32 numbers
 FEW = 100  # one of so many values may be lost, where they are no whole numbers: it is rounding

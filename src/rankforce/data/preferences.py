@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.queries import QueryIndex, spans
+from rankforce.common.errors import RankforceError
+from rankforce.data.queries import QueryIndex, spans
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -55,13 +56,13 @@ def check_preferences(
     A tuple is (hi, lo) or (hi, lo, weight), all else a table of pairs with two or three columns.
     `ids` are those of the queries, if they have some, and `place` is what a message calls a pair.
 
-    >>> from rankforce.queries import index_queries
+    >>> from rankforce.data.queries import index_queries
     >>> index = index_queries(4, group=[3, 1])
     >>> check_preferences([[2, 0], [1, 2]], index).hi
     array([2, 1])
     >>> check_preferences(([2], [3]), index)
     Traceback (most recent call last):
-    ValueError: preferences[0]: row 2 is of query 0 and row 3 of query 1, expected one query
+    rankforce.RankforceError: preferences[0]: row 2 is of query 0 and row 3 of query 1, ...
     """
     hi, lo, weight = _columns(given)
     of_row = index.of_rows()
@@ -70,21 +71,21 @@ def check_preferences(
     same = np.flatnonzero(found.hi == found.lo)
     if same.size:
         row = found.hi[same[0]]
-        raise ValueError(f"{place(same[0])}: row {row} is on both sides, expected two rows")
+        raise RankforceError(f"{place(same[0])}: row {row} is on both sides, expected two rows")
     apart = np.flatnonzero(of_row[found.hi] != of_row[found.lo])
     if apart.size:
         first, second = (side[apart[0]] for side in found[:2])
         names = list(range(len(index.sizes))) if ids is None else ids.tolist()
         here, there = names[of_row[first]], names[of_row[second]]
         what = f"row {first} is of query {here!r} and row {second} of query {there!r}"
-        raise ValueError(f"{place(apart[0])}: {what}, expected one query")
+        raise RankforceError(f"{place(apart[0])}: {what}, expected one query")
     return found
 
 
 def take_preferences(given: Preferences, index: QueryIndex, queries: Rows) -> Preferences:
     """The pairs of some queries, with the rows of data that has these queries alone, in order.
 
-    >>> from rankforce.queries import index_queries
+    >>> from rankforce.data.queries import index_queries
     >>> pairs = Preferences(np.array([1, 2]), np.array([0, 4]), np.ones(2))
     >>> take_preferences(pairs, index_queries(5, group=[2, 3]), np.array([1]))
     Preferences(hi=array([0]), lo=array([2]), weight=array([1.]))
@@ -116,13 +117,13 @@ def read_preferences(path: PathLike, data: RankingData, *, by: str | None = None
     Preferences(hi=array([2, 1]), lo=array([0, 0]), weight=array([1. , 0.5]))
     """
     if by not in (None, *KINDS):
-        raise ValueError(f"by is {by!r}: choose 'ids', 'rows' or None (find out from the file)")
+        raise RankforceError(f"by is {by!r}: choose 'ids', 'rows' or None (find out from the file)")
     lines = _lines(path)
     kind = by or _kind(path, lines, data)
     rest = 3 if kind == "ids" else 2  # words before the weight
     for line in lines:
         if not rest <= len(line.words) <= rest + 1:
-            raise ValueError(
+            raise RankforceError(
                 f"{path}, line {line.number}: {len(line.words)} words, expected '{KINDS[kind]}'"
             )
     look_up = _Documents(path, data).row if kind == "ids" else _look_up_row(path, data.rows)
@@ -140,13 +141,13 @@ def _columns(given: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         if table.size == 0 and table.ndim == 1:
             table = table.reshape(0, 2)
         if table.ndim != 2 or table.shape[1] not in (2, 3):
-            raise ValueError(
+            raise RankforceError(
                 f"preferences has shape {table.shape}: expected pairs with two or three columns, "
                 "or a tuple (hi, lo) or (hi, lo, weight)"
             )
         given = tuple(table.T)
     if len(given) not in (2, 3):
-        raise ValueError(
+        raise RankforceError(
             f"preferences is a tuple of {len(given)}: expected (hi, lo) or (hi, lo, weight)"
         )
     columns = [_array(column) for column in given]
@@ -155,7 +156,9 @@ def _columns(given: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     shapes = [column.shape for column in columns]
     if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
         shown = ", ".join(map(str, shapes))
-        raise ValueError(f"preferences: hi, lo, weight have shapes {shown}: expected one length")
+        raise RankforceError(
+            f"preferences: hi, lo, weight have shapes {shown}: expected one length"
+        )
     return columns[0], columns[1], columns[2]
 
 
@@ -163,18 +166,20 @@ def _array(given: Any) -> NDArray[Any]:
     try:
         return np.asarray(given)
     except ValueError:
-        raise ValueError("preferences has lines of different lengths: expected a table") from None
+        raise RankforceError(
+            "preferences has lines of different lengths: expected a table"
+        ) from None
 
 
 def _rows(given: NDArray[Any], rows: int, place: Callable[[int], str]) -> Rows:
     if given.size == 0:
         return np.empty(0, np.int64)
     if given.dtype.kind not in "iuf":
-        raise ValueError(f"{place(0)}: {given[:1].tolist()[0]!r} is no row, expected a number")
+        raise RankforceError(f"{place(0)}: {given[:1].tolist()[0]!r} is no row, expected a number")
     bad = np.flatnonzero(~((given >= 0) & (given < rows) & (given == np.floor(given))))
     if bad.size:
         value = given[bad[:1]].tolist()[0]
-        raise ValueError(
+        raise RankforceError(
             f"{place(bad[0])}: there is no row {value}, expected a whole number below {rows}"
         )
     return given.astype(np.int64)
@@ -182,11 +187,11 @@ def _rows(given: NDArray[Any], rows: int, place: Callable[[int], str]) -> Rows:
 
 def _weights(given: NDArray[Any], place: Callable[[int], str]) -> Floats:
     if given.size and given.dtype.kind not in "biuf":
-        raise ValueError(f"{place(0)}: weight {given[:1].tolist()[0]!r}, expected a number")
+        raise RankforceError(f"{place(0)}: weight {given[:1].tolist()[0]!r}, expected a number")
     weight = given.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if bad.size:
-        raise ValueError(
+        raise RankforceError(
             f"{place(bad[0])}: weight {weight[bad[0]]}, expected a finite number from 0 up"
         )
     return weight
@@ -194,14 +199,16 @@ def _weights(given: NDArray[Any], place: Callable[[int], str]) -> Floats:
 
 def _lines(path: PathLike) -> list[_Line]:
     """The words of each line that has some."""
-    from rankforce.data.lines import read_lines
-    from rankforce.data.open import local_file
+    from rankforce.formats.lines import read_lines
+    from rankforce.formats.open import local_file
 
     with local_file(path) as place, contextlib.closing(read_lines(place)) as texts:
         split = [_Line(number, COMMENT.sub("", text).split()) for number, text in texts]
     lines = [line for line in split if line.words]
     if not lines:
-        raise ValueError(f"{path}: holds no preferences: expected lines '{BY_ID}' or '{BY_ROW}'")
+        raise RankforceError(
+            f"{path}: holds no preferences: expected lines '{BY_ID}' or '{BY_ROW}'"
+        )
     return lines
 
 
@@ -209,7 +216,7 @@ def _kind(path: PathLike, lines: list[_Line], data: RankingData) -> str:
     """Whether the file has ids or rows, as the number of words tells."""
     words = {len(line.words): line for line in reversed(lines)}
     if 2 in words and 4 in words:
-        raise ValueError(
+        raise RankforceError(
             f"{path}: line {words[2].number} has two words and line {words[4].number} has four, "
             f"expected '{BY_ROW}' or '{BY_ID}' in all"
         )
@@ -227,7 +234,7 @@ def _look_up_row(path: PathLike, rows: int) -> Callable[[_Line, int], int]:
         word = line.words[column]
         # Python alone takes 1_000, and digits of other scripts.
         if not (word.isascii() and word.isdigit() and float(word) < rows):
-            raise ValueError(
+            raise RankforceError(
                 f"{_at(path, line)}: there is no row {word!r}, "
                 f"expected a whole number below {rows} (or ids: '{BY_ID}')"
             )
@@ -241,7 +248,7 @@ class _Documents:
 
     def __init__(self, path: PathLike, data: RankingData) -> None:
         if data.doc_ids is None:
-            raise ValueError(
+            raise RankforceError(
                 f"{path}: names documents by id, but the data has no ids: expected '{BY_ROW}'"
             )
         self._path, self._index, self._ids = path, data.index, data.doc_ids
@@ -256,11 +263,11 @@ class _Documents:
         rows = self._found[query].get(name, [])
         if not rows:
             has = _some(self._found[query])
-            raise ValueError(
+            raise RankforceError(
                 f"{_at(self._path, line)}: no document {name!r} in query {query!r}: it has {has}"
             )
         if len(rows) > 1:
-            raise ValueError(
+            raise RankforceError(
                 f"{_at(self._path, line)}: document {name!r} stands twice in query {query!r}, in "
                 f"rows {rows[0]} and {rows[1]}: expected ids that differ, or '{BY_ROW}'"
             )
@@ -270,7 +277,7 @@ class _Documents:
         if query not in self._queries:
             has = _some(self._queries)
             hint = " (by='rows' takes three words for rows)" if len(line.words) == 3 else ""
-            raise ValueError(
+            raise RankforceError(
                 f"{_at(self._path, line)}: no query {query!r} in the data: it has {has}{hint}"
             )
         number, index = self._queries[query], self._index
@@ -295,5 +302,7 @@ def _number(path: PathLike, line: _Line, column: int) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise ValueError(f"{_at(path, line)}: weight {word!r}, expected a finite number from 0 up")
+        raise RankforceError(
+            f"{_at(path, line)}: weight {word!r}, expected a finite number from 0 up"
+        )
     return number

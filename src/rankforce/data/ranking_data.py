@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce.common.errors import RankforceError
 from rankforce.data.codes import not_numbers
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
+from rankforce.data.queries import QueryIndex, index_queries, query_ids
 from rankforce.data.schema import Schema, match, some_names, take_columns, twice, usual_names
-from rankforce.queries import QueryIndex, index_queries, query_ids
 
 Floats = NDArray[np.float64]
 # Twice, of a row and of its query, with room for forces: single precision ends at 3e38.
@@ -100,8 +101,8 @@ class RankingData:
         >>> data, data.feature_names
         (RankingData(2 rows, 1 queries, 1 features), ['bm25'])
         """
-        from rankforce.data.columnar import read_frame
-        from rankforce.data.read import make_asked, schema_of, with_labels
+        from rankforce.formats.columnar import read_frame
+        from rankforce.formats.read import make_asked, schema_of, with_labels
 
         wanted = schema_of(like)
         asked = make_asked(columns, like=wanted)
@@ -122,7 +123,9 @@ class RankingData:
     def group(self) -> NDArray[np.int64]:
         """Sizes of the queries, for `group=`; an error if their rows do not stand together."""
         if len(self.index.row):
-            raise ValueError("rows of a query do not stand together: use qid= instead of group=")
+            raise RankforceError(
+                "rows of a query do not stand together: use qid= instead of group="
+            )
         return self.index.sizes
 
     @cached_property
@@ -165,7 +168,7 @@ class RankingData:
         if source in (None, "label", self.label_name):
             return self.labels
         names = ", ".join(repr(name) for name in self.label_names)
-        raise ValueError(f"no label column {source!r}: the data has {names}")
+        raise RankforceError(f"no label column {source!r}: the data has {names}")
 
     @cached_property
     def row_weight(self) -> Floats | None:
@@ -236,9 +239,9 @@ class RankingData:
             own, known = self.categories.get(column), wanted.categories.get(place)
             name = f"feature {wanted.names[place]!r}"
             if own is not None and known is None:
-                raise ValueError(not_numbers(name))
+                raise RankforceError(not_numbers(name))
             if own is None and place in wanted.renumbered:
-                raise ValueError(
+                raise RankforceError(
                     f"{name} has codes of categories that float32 does not hold: make the data "
                     f"with categorical=[{wanted.names[place]!r}]"
                 )
@@ -295,7 +298,7 @@ class RankingData:
 
 def _index(rows: int, qid: Any, group: Any) -> QueryIndex:
     if qid is None and group is None:
-        raise ValueError("rankers need queries: give qid= (one id per row) or group= (sizes)")
+        raise RankforceError("rankers need queries: give qid= (one id per row) or group= (sizes)")
     return index_queries(rows, qid=qid, group=group)
 
 
@@ -304,22 +307,22 @@ def _check_vector(name: str, values: Any, rows: int, *, missing: bool = False) -
 
     vector = to_vector(values, name)
     if vector.shape != (rows,):
-        raise ValueError(f"{name} have shape {vector.shape}, but there are {rows} rows")
+        raise RankforceError(f"{name} have shape {vector.shape}, but there are {rows} rows")
     bad = np.flatnonzero(np.isinf(vector) if missing else ~np.isfinite(vector))
     if bad.size:
         rest = "finite numbers or NaN" if missing else "finite numbers"
         if name == "labels" and np.isnan(vector[bad[0]]):
             rest += " (labels with gaps can be a source)"
-        raise ValueError(f"{name}: row {bad[0]} is {vector[bad[0]]}, expected {rest}")
+        raise RankforceError(f"{name}: row {bad[0]} is {vector[bad[0]]}, expected {rest}")
     return vector
 
 
 def _check_sources(sources: Mapping[str, Any], rows: int, label_name: str) -> dict[str, Floats]:
     for name in (label_name, *sources):
         if not isinstance(name, str) or not name:
-            raise ValueError(f"{name!r} is no name of a label column: expected text")
+            raise RankforceError(f"{name!r} is no name of a label column: expected text")
     if label_name in sources:
-        raise ValueError(f"source {label_name!r} has the name of the label: expected another")
+        raise RankforceError(f"source {label_name!r} has the name of the label: expected another")
     return {
         name: _check_vector(f"source {name!r}", values, rows, missing=True)
         for name, values in sources.items()
@@ -330,11 +333,11 @@ def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
     chosen = np.asarray(queries)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         what = f"{chosen.dtype.name} of shape {chosen.shape}"
-        raise ValueError(f"queries is {what}: expected a list of numbers of queries")
+        raise RankforceError(f"queries is {what}: expected a list of numbers of queries")
     bad = np.flatnonzero((chosen < 0) | (chosen >= count))
     if bad.size:
         where = f"queries[{bad[0]}] is {chosen[bad[0]]}"
-        raise ValueError(f"{where}: expected a whole number below {count}")
+        raise RankforceError(f"{where}: expected a whole number below {count}")
     return chosen.astype(np.int64)
 
 
@@ -343,22 +346,22 @@ def _check_weight(name: str, values: Any, count: int) -> Floats | None:
         return None
     vector = np.asarray(values, dtype=np.float64)
     if vector.shape != (count,):
-        raise ValueError(
+        raise RankforceError(
             f"{name} has shape {vector.shape}, expected one number for each of {count}"
         )
     bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))
     if bad.size:
-        raise ValueError(f"{name}[{bad[0]}] is {vector[bad[0]]}: weights are numbers from 0 up")
+        raise RankforceError(f"{name}[{bad[0]}] is {vector[bad[0]]}: weights are numbers from 0 up")
     large = np.flatnonzero(vector > LARGEST_WEIGHT)
     if large.size:
         limit = f"weights go up to {LARGEST_WEIGHT:g}, so that single precision holds the forces"
-        raise ValueError(f"{name}[{large[0]}] is {vector[large[0]]}: {limit}")
+        raise RankforceError(f"{name}[{large[0]}] is {vector[large[0]]}: {limit}")
     return vector
 
 
 def _check_length(name: str, values: Any, rows: int) -> Any:
     if values is not None and len(values) != rows:
-        raise ValueError(f"{name} has {len(values)} entries, but there are {rows} rows")
+        raise RankforceError(f"{name} has {len(values)} entries, but there are {rows} rows")
     return values
 
 
@@ -366,10 +369,10 @@ def _check_names(names: Sequence[str] | None, columns: int) -> list[str]:
     if names is None:
         return usual_names(columns)
     if len(names) != columns:
-        raise ValueError(f"{len(names)} feature names for {columns} features")
+        raise RankforceError(f"{len(names)} feature names for {columns} features")
     texts = [str(name) for name in names]
     if (again := twice(texts)) is not None:
-        raise ValueError(f"feature names must differ, but {again!r} occurs twice")
+        raise RankforceError(f"feature names must differ, but {again!r} occurs twice")
     return texts
 
 
@@ -396,5 +399,5 @@ def _check_columns(
             columns.append(int(entry))
         else:
             has = f"the {len(names)} features, {some_names(names)}"
-            raise ValueError(f"categorical column {entry!r} is none of {has}")
+            raise RankforceError(f"categorical column {entry!r} is none of {has}")
     return sorted({*columns, *found})

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.notes import note
+from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
 
 SHOWN = 5  # names in a message
 
@@ -85,10 +86,12 @@ def match(
         # LightGBM's own models have no blanks in names.
         at |= {n.replace(" ", "_"): c for n, c in at.items() if n.replace(" ", "_") not in at}
         if len({*names}) < len(names):
-            raise ValueError(f"{place}: {twice(names)!r} occurs twice, expected names that differ")
+            raise RankforceError(
+                f"{place}: {twice(names)!r} occurs twice, expected names that differ"
+            )
         missing = [name for name in wanted if name not in at]
         if missing and not widens:
-            raise ValueError(lacks(place, missing, names))
+            raise RankforceError(lacks(place, missing, names))
         found = [at.get(name, -1) for name in wanted]
         taken = {*found}
         _say_extra([name for column, name in enumerate(names) if column not in taken], place)
@@ -96,7 +99,7 @@ def match(
     if len(names) == len(wanted):
         return None
     if not widens:
-        raise ValueError(
+        raise RankforceError(
             f"{place} has {len(names)} features, the model was trained on {len(wanted)}"
         )
     _say_extra(list(names[len(wanted) :]), place)
@@ -181,4 +184,4 @@ def check_width(columns: int, like: Schema) -> None:
     match(usual_names(columns), like.names)
     for column in like.categories:
         if not 0 <= column < columns:
-            raise ValueError(f"categories of column {column}, but there are {columns} columns")
+            raise RankforceError(f"categories of column {column}, but there are {columns} columns")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.common.errors import RankforceError
 from rankforce.data.matrix import EXPECTED, REAL, Matrix
 from rankforce.data.precision import EXACT, Precision
 from rankforce.data.schema import Schema, check_width
@@ -23,7 +24,7 @@ def from_sparse(X: Any, like: Schema | None, categorical: Sequence[int | str] | 
             watch.see(int(column), given.data[is_large & (given.col == column)])
         lost = [c for c in watch.losses() if c in (categorical or ())]
         if lost:
-            raise ValueError(
+            raise RankforceError(
                 f"column {lost[0]} of a sparse matrix has codes of categories beyond {EXACT:,}: "
                 "number them from 0 up"
             )
@@ -32,7 +33,7 @@ def from_sparse(X: Any, like: Schema | None, categorical: Sequence[int | str] | 
         return Matrix(values, None, [], {})
     check_width(values.shape[1], like)
     if like.renumbered:
-        raise ValueError(
+        raise RankforceError(
             f"column {like.renumbered[0]} was renumbered in training: give a dense array or a frame"
         )
     return Matrix(values, None, [*like.categories], {**like.categories})
@@ -41,9 +42,9 @@ def from_sparse(X: Any, like: Schema | None, categorical: Sequence[int | str] | 
 def _sparse(X: Any) -> Any:
     """CSR in float32 with sorted indices and no duplicates; the caller's matrix stays as it is."""
     if len(X.shape) != 2:
-        raise ValueError(f"X has shape {X.shape}: expected rows and columns")
+        raise RankforceError(f"X has shape {X.shape}: expected rows and columns")
     if X.dtype.kind not in REAL:
-        raise ValueError(f"X holds {X.dtype.name} values: expected numbers")
+        raise RankforceError(f"X holds {X.dtype.name} values: expected numbers")
     given = X.tocsr()
     with np.errstate(over="ignore"):
         values = given.astype(np.float32, copy=False)
@@ -54,5 +55,5 @@ def _sparse(X: Any) -> Any:
     if bad.size:
         row = int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
         column = int(values.indices[bad[0]])
-        raise ValueError(f"row {row}, column {column} is {X.tocsr()[row, column]}: {EXPECTED}")
+        raise RankforceError(f"row {row}, column {column} is {X.tocsr()[row, column]}: {EXPECTED}")
     return values

@@ -2,7 +2,6 @@
 
 from rankforce.diagnostics.agreement import agreement
 from rankforce.diagnostics.coherence import Incoherence, incoherence
-from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.pair_forces import PairForces, pair_forces
 from rankforce.diagnostics.pairs import (
     Contributions,
@@ -13,6 +12,7 @@ from rankforce.diagnostics.pairs import (
     norm_factors,
 )
 from rankforce.diagnostics.ranks import LabelMix, RankChanges, label_mix, rank_changes
+from rankforce.models.curves import Curves
 
 __all__ = [
     "Contributions",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.types import Floats
+from rankforce.forces.base import AnyObjective
 
 
 def agreement(

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.threads import run_blocks
+from rankforce.common.types import Floats
 from rankforce.diagnostics.view import Now, View, make_view
+from rankforce.forces.base import AnyObjective
 from rankforce.kernels import tracing
-from rankforce.threads import run_blocks
 
 
 class Incoherence(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.mixed import parts_of
-from rankforce._objectives.sources import label_column
-from rankforce._objectives.tables import Floats
-from rankforce.queries import QueryIndex
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.mixed import parts_of
+from rankforce.forces.sources import label_column
 
 MOST = 10  # grades that are told apart by name
 RANGES = 5  # that more labels than that are put into

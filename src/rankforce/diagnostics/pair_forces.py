@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.base import AnyObjective, Pairs, Ready
-from rankforce._objectives.prepared import check_scores
-from rankforce._objectives.tables import Floats
+from rankforce.common.types import Floats
+from rankforce.forces.base import AnyObjective, Pairs, Ready
+from rankforce.forces.prepared import check_scores
 
 
 class PairForces(NamedTuple):

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.prepared import check_scores
-from rankforce._objectives.sources import index_of
-from rankforce._objectives.tables import Floats
-from rankforce.checks import check_whole
+from rankforce.common.checks import check_whole
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.diagnostics.grades import Grades, read_grades
 from rankforce.diagnostics.view import rank_rows
-from rankforce.queries import QueryIndex, index_queries
+from rankforce.forces.prepared import check_scores
+from rankforce.forces.sources import index_of
 
 
 class LabelMix(NamedTuple):

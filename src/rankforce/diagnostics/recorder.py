@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rankforce._metrics.average import mean
-from rankforce._metrics.metric import Metric
-from rankforce._metrics.scoreboard import Scoreboard
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
-from rankforce.checks import check_choice, check_whole
+from rankforce.common.checks import check_choice, check_whole
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.agreement import share_agreeing
 from rankforce.diagnostics.coherence import find_incoherence
-from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.pairs import (
     EffectivePairs,
     NormFactors,
@@ -26,7 +22,11 @@ from rankforce.diagnostics.pairs import (
 from rankforce.diagnostics.ranks import find_label_mix, find_rank_changes
 from rankforce.diagnostics.sample import Sample, sample_queries
 from rankforce.diagnostics.view import Now, Scene, View, rank_rows
-from rankforce.queries import QueryIndex
+from rankforce.forces.base import AnyObjective
+from rankforce.measures.average import mean
+from rankforce.measures.metric import Metric
+from rankforce.measures.scoreboard import Scoreboard
+from rankforce.models.curves import Curves
 
 TOP = 3  # positions at the top, as Svore et al. 2011 look at
 Values = dict[str, float]

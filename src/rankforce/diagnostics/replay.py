@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.named import at_cutoff
-from rankforce._objectives.tables import Floats
-from rankforce.checks import check_whole
+from rankforce.common.checks import check_whole
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.missing import mark_missing
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.curves import Curves
 from rankforce.diagnostics.recorder import Recorder
 from rankforce.diagnostics.view import Now, cutoff_of
-from rankforce.loading import load, make_ranker
-from rankforce.model import Model
-from rankforce.ranker import Ranker
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.named import at_cutoff
+from rankforce.models.curves import Curves
+from rankforce.models.forest.tree import stack
+from rankforce.models.forest.walk import add_scores
+from rankforce.models.model import Model
+from rankforce.training.loading import load, make_ranker
+from rankforce.training.ranker import Ranker
 from rankforce.training.settings import make_settings
-from rankforce.trees.forest import add_scores
-from rankforce.trees.tree import stack
 
 POINTS = 25  # of a curve, unless the user says how far they are apart
 
@@ -105,7 +106,7 @@ def ranker_objective(model: Any) -> AnyObjective:
     try:
         return ranker.settings().make_objective()
     except ValueError as error:
-        raise ValueError(
+        raise RankforceError(
             f"the objective that the model was trained for cannot be made again ({error}): give one"
         ) from None
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.sources import PREFERENCES
-from rankforce._objectives.tables import Floats
+from rankforce.common.draws import hash_keys
+from rankforce.common.types import Floats
 from rankforce.data.preferences import take_preferences
+from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.draws import hash_keys
-from rankforce.queries import QueryIndex
+from rankforce.forces.sources import PREFERENCES
 
 
 class Sample(NamedTuple):

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce._objectives.base import AnyObjective, Ready, Trace
-from rankforce._objectives.named import known_cutoff
-from rankforce._objectives.prepared import check_scores, refuse_scores
-from rankforce._objectives.sources import index_of
-from rankforce._objectives.tables import Floats
-from rankforce.checks import check_whole
+from rankforce.common.checks import check_whole
+from rankforce.common.threads import check_threads, run_blocks
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.diagnostics.grades import Grades, default_high, read_grades
+from rankforce.forces.base import AnyObjective, Ready, Trace
+from rankforce.forces.named import known_cutoff
+from rankforce.forces.prepared import check_scores, refuse_scores
+from rankforce.forces.sources import index_of
 from rankforce.kernels import layout, tracing
-from rankforce.queries import QueryIndex
-from rankforce.threads import check_threads, run_blocks
 
 USUAL_K = 10
 

@@ -19,7 +19,7 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from rankforce.notes import note
+from rankforce.common.notes import note
 
 COMPILING = "compiling kernels for this machine, once: up to a minute"
 SEAL = hashlib.sha256().digest_size

@@ -18,6 +18,7 @@ from numba import types
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
+from rankforce.common.errors import RankforceError
 from rankforce.kernels.compile import kernel
 
 _ROW = types.void(
@@ -72,11 +73,15 @@ def _compile_weight(weight: Callable[[float, float, int, int], float]) -> Any:
     try:
         compiled.compile(_ARGUMENTS)
     except NumbaError as error:
-        raise ValueError(f"the pair weight {name} cannot be compiled: {_reason(error)}") from None
+        raise RankforceError(
+            f"the pair weight {name} cannot be compiled: {_reason(error)}"
+        ) from None
     gives = compiled.overloads[_ARGUMENTS].signature.return_type
     if not isinstance(gives, (types.Integer, types.Float, types.Boolean)):
         told = next((text for kind, text in _KINDS if isinstance(gives, kind)), str(gives))
-        raise ValueError(f"the pair weight {name} gives {told}: it must give a number from 0 up")
+        raise RankforceError(
+            f"the pair weight {name} gives {told}: it must give a number from 0 up"
+        )
     return compiled
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.common.errors import RankforceError
+
 # Other name -> ours. The value means the same.
 ALIASES = {
     # LightGBM
@@ -248,7 +250,7 @@ def _by_query(value: Any, out: dict[str, Any]) -> None:
 
 def _verbosity(value: Any, out: dict[str, Any]) -> None:
     if not isinstance(value, int):
-        raise ValueError(f"verbosity is {value!r}: it must be a whole number")
+        raise RankforceError(f"verbosity is {value!r}: it must be a whole number")
     out["progress"] = False if value < 1 else None
 
 
@@ -292,7 +294,7 @@ def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], d
             elif key == "objective" and _is_general(new):
                 continue
             if key in ours and not same(ours[key], new):
-                raise ValueError(f"{said[key]} and {name} both set {key}, to different values")
+                raise RankforceError(f"{said[key]} and {name} both set {key}, to different values")
             ours[key], said[key] = new, name
     if isinstance(ours.get("objective"), str):
         plain = ours["objective"].strip().lower()
@@ -325,7 +327,7 @@ def same(one: Any, other: Any) -> bool:
 def refuse(name: str) -> None:
     """Complain about a parameter of others that is not there at all."""
     if name in REFUSED:
-        raise ValueError(f"{name} is not available here: {REFUSED[name]}")
+        raise RankforceError(f"{name} is not available here: {REFUSED[name]}")
 
 
 def _is_general(objective: Any) -> bool:
@@ -339,7 +341,7 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
             return
         choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
         why = REASONS.get(value if isinstance(value, str) else name)
-        raise ValueError(
+        raise RankforceError(
             f"{name}={value!r} is not available here: {name} can be {choices}"
             + (f" ({why})" if why else "")
         )
@@ -347,4 +349,4 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
     names = {*known, *ALIASES, *MEANINGS, *PASSED, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
-    raise ValueError(f"unknown parameter {name!r}{hint}")
+    raise RankforceError(f"unknown parameter {name!r}{hint}")

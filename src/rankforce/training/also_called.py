@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from rankforce.common.errors import RankforceError
 from rankforce.training.aliases import refuse
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -30,7 +31,7 @@ def also_called(**others: str) -> Callable[[Method], Method]:
             for other in others.keys() & given.keys():
                 value, ours = given.pop(other), others[other]
                 if value is not None and given.get(ours) is not None:
-                    raise ValueError(f"give {ours} or {other}, not both")
+                    raise RankforceError(f"give {ours} or {other}, not both")
                 given[ours] = given.get(ours) if value is None else value
             return method(self, *args, **given)
 

@@ -7,12 +7,13 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankforce._objectives.tables import Floats
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, kind_of
-from rankforce.model import Model, digest, load_model, plain_model
-from rankforce.outside import outside_scores
-from rankforce.trees.tree import Tree
+from rankforce.models.forest.tree import Tree
+from rankforce.models.model import Model, digest, load_model, plain_model
+from rankforce.models.outside import outside_scores
 
 # Objectives of LightGBM whose predictions are sums of leaves and nothing else.
 SUMS = ("lambdarank", "rank_xendcg", "regression", "huber", "fair", "quantile", "mape", "custom")
@@ -49,12 +50,12 @@ def open_base(given: Any) -> Base:
     if given is None or (isinstance(given, str) and given == "regressor"):
         return NOTHING
     if type(given).__module__ == "xgboost.core":
-        raise ValueError("base is XGBoost's Booster: give the XGBRanker, which has predict(X)")
+        raise RankforceError("base is XGBoost's Booster: give the XGBRanker, which has predict(X)")
     model = _forest(given)
     if model is None:
         return Base(outside=given)
     if model.base is not None:
-        raise ValueError(
+        raise RankforceError(
             "base stands on another model itself, which is not made of trees: give another one"
         )
     return Base(model)
@@ -72,7 +73,7 @@ def _forest(given: Any) -> Model | None:
         return None
     model: Model | None = getattr(given, "model_", None)
     if model is None:
-        raise ValueError("base is a ranker that is not trained yet: call fit first")
+        raise RankforceError("base is a ranker that is not trained yet: call fit first")
     return model
 
 
@@ -80,7 +81,7 @@ def _from_lightgbm(given: Any) -> Model | None:
     """The trees, if the model predicts their sum; a classifier, say, does not."""
     booster = given if hasattr(given, "model_to_string") else getattr(given, "booster_", None)
     if booster is None:
-        raise ValueError(
+        raise RankforceError(
             f"base is a {type(given).__name__} that is not trained yet: call fit first"
         )
     text = booster.model_to_string()
@@ -118,7 +119,7 @@ def _joined(old: Schema, data: RankingData) -> list[str]:
         more = [name for name in new if name not in known and name.replace(" ", "_") not in known]
         return [*old.names, *more]
     if len(new) != len(old.names) and not data.is_text:
-        raise ValueError(
+        raise RankforceError(
             f"the data has {len(new)} features, the base was trained on {len(old.names)}"
         )
     return list(new if kind_of(old.names) == "place" and len(new) == len(old.names) else old.names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from rankforce.common.errors import RankforceError
 from rankforce.training.aliases import ALIASES, same
 
 Callback = Callable[[Any], Any]
@@ -51,7 +52,7 @@ def understand(callbacks: Sequence[Any], given: dict[str, Any]) -> Understood:
             known = settings.get(name, given.get(name))
             if known is not None and not same(known, value):
                 what = f"{name} is {known!r}, but the callback {kind[1]} says {value!r}"
-                raise ValueError(f"{what}: give one of them")
+                raise RankforceError(f"{what}: give one of them")
             settings[name] = value
     return Understood(settings, rest, wish)
 
@@ -92,7 +93,7 @@ def _lightgbm_schedule(callback: Any) -> Read:
     found: dict[str, Any] = {}
     for name, value in callback.kwargs.items():
         if ALIASES.get(name, name) != "learning_rate":
-            raise ValueError(
+            raise RankforceError(
                 f"callback reset_parameter changes {name}: only learning_rate can change while "
                 "training"
             )
@@ -122,15 +123,17 @@ def _refuse(callback: Any, kind: Kind) -> None:
     name = getattr(callback, "__name__", type(callback).__name__)
     if kind[0] == "xgboost":
         hint = " (checkpoint= writes while training)" if kind[1] == "TrainingCheckPoint" else ""
-        raise ValueError(
+        raise RankforceError(
             f"callback {name} wants XGBoost's booster, which is not there: EarlyStopping, "
             "LearningRateScheduler and EvaluationMonitor are understood, and any function that is "
             f"to be called after each tree{hint}"
         )
     if not callable(callback):
-        raise ValueError(f"callback {callback!r} cannot be called: give a function of one argument")
+        raise RankforceError(
+            f"callback {callback!r} cannot be called: give a function of one argument"
+        )
     if getattr(callback, "before_iteration", False):
-        raise ValueError(
+        raise RankforceError(
             f"callback {name} wants to run before a tree, which only LightGBM's reset_parameter "
             "can: others run after a tree"
         )
@@ -143,22 +146,22 @@ def check_wish(wish: Wish, *, names: Sequence[str], deciding: str | None, metric
         # XGBoost calls the sets validation_0, validation_1, ...
         theirs = {f"validation_{number}": name for number, name in enumerate(names)}
         if theirs.get(wish.data, wish.data) != deciding:
-            raise ValueError(
+            raise RankforceError(
                 f"EarlyStopping has data_name={wish.data!r}, but {deciding} decides, the first of "
                 f"eval_set that is not the training set: put the other one first"
             )
     if wish.metric is not None and wish.metric.lower() != first.key.lower():
-        raise ValueError(
+        raise RankforceError(
             f"EarlyStopping has metric_name={wish.metric!r}, but the first metric decides, "
             f"{first.key}: put the other one first"
         )
     if wish.higher is not None and wish.higher != first.higher_is_better:
         better = "higher" if first.higher_is_better else "lower"
-        raise ValueError(
+        raise RankforceError(
             f"EarlyStopping has maximize={wish.higher}, but {first.key} is better when {better}"
         )
     if wish.deltas not in (1, len(metrics)):
-        raise ValueError(
+        raise RankforceError(
             f"early_stopping has {wish.deltas} values of min_delta for {len(metrics)} metrics: "
             "give one"
         )

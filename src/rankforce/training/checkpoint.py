@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from rankforce._metrics.metric import Metric
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.errors import RankforceError
+from rankforce.common.files import check_folder
+from rankforce.common.notes import note
+from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.files import check_folder
-from rankforce.model import Model, load_model
-from rankforce.model_folder import MANIFEST, has_model, other_files
-from rankforce.notes import note
+from rankforce.forces.base import AnyObjective
+from rankforce.measures.metric import Metric
+from rankforce.models.folder import MANIFEST, has_model, other_files
+from rankforce.models.model import Model, load_model
 from rankforce.training.base import Base
 from rankforce.training.settings import NAMES, Settings
 
@@ -128,7 +129,7 @@ def check_checkpoint(path: str | Path) -> None:
     place = Path(path)
     is_taken = place.exists() and not place.is_dir()
     if is_taken or (other_files(place) and not (place / MANIFEST).exists()):
-        raise ValueError(f"{place} is no checkpoint: choose a folder that is new or empty")
+        raise RankforceError(f"{place} is no checkpoint: choose a folder that is new or empty")
     check_folder(place, "checkpoint")
 
 
@@ -148,17 +149,19 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
         if name == "learning_rate":
             old, new = (_rates(value, len(model.trees)) for value in (old, new))
         if json.dumps(old) != json.dumps(new):
-            raise ValueError(
+            raise RankforceError(
                 f"checkpoint {place} belongs to another run: {name} was {old!r}, now {new!r}"
             )
     for name in sorted({*model.data, *data}):
         old, new = model.data.get(name), data.get(name)
         if old is None or new is None:
-            raise ValueError(f"checkpoint {place} belongs to other data: {name} was not there")
+            raise RankforceError(f"checkpoint {place} belongs to other data: {name} was not there")
         differs = [key for key in new if old.get(key) != new[key]]
         if differs:
             what = ", ".join(differs)
-            raise ValueError(f"checkpoint {place} belongs to other data: {what} of {name} differ")
+            raise RankforceError(
+                f"checkpoint {place} belongs to other data: {what} of {name} differ"
+            )
     return model
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.common.errors import RankforceError
+
 MONOTONE = "monotone_constraints"
 INTERACTION = "interaction_constraints"
 _MONOTONE_FORMS = "a list of -1, 0 and 1, one per feature, or a dictionary {feature: -1, 0 or 1}"
@@ -26,7 +28,7 @@ def read_monotone(given: Any) -> list[int] | dict[str, int]:
     if isinstance(value, (int, np.integer)):
         value = [value]
     if not isinstance(value, (list, tuple, np.ndarray)):
-        raise ValueError(f"{MONOTONE} is {given!r}: it must be {_MONOTONE_FORMS}")
+        raise RankforceError(f"{MONOTONE} is {given!r}: it must be {_MONOTONE_FORMS}")
     return [_direction(one, given) for one in value]
 
 
@@ -41,7 +43,7 @@ def read_interaction(given: Any) -> list[list[str | int]]:
     if isinstance(value, several) and not any(isinstance(one, several) for one in value):
         value = [value] if len(value) else []
     if not isinstance(value, several) or not all(isinstance(one, several) for one in value):
-        raise ValueError(f"{INTERACTION} is {given!r}: it must be {_INTERACTION_FORMS}")
+        raise RankforceError(f"{INTERACTION} is {given!r}: it must be {_INTERACTION_FORMS}")
     groups = [sorted(one, key=str) if isinstance(one, (set, frozenset)) else one for one in value]
     return [[_name_or_number(one, given) for one in group] for group in groups]
 
@@ -64,7 +66,7 @@ def for_features(
         found[MONOTONE] = _one_each(found[MONOTONE], names)
         wrong = next((column for column in categorical if found[MONOTONE][column]), None)
         if wrong is not None:  # LightGBM would end the process
-            raise ValueError(
+            raise RankforceError(
                 f"{MONOTONE} gives {names[wrong]!r} the direction {found[MONOTONE][wrong]}, but it "
                 "is categorical: it must be 0"
             )
@@ -81,7 +83,7 @@ def _one_each(directions: Any, names: Sequence[str]) -> list[int]:
         by_number = {_number(key, names, MONOTONE): one for key, one in directions.items()}
         return [by_number.get(number, 0) for number in range(len(names))]
     if len(directions) != len(names):
-        raise ValueError(
+        raise RankforceError(
             f"{MONOTONE} has {len(directions)} entries for {len(names)} features: it must be "
             f"{_MONOTONE_FORMS}"
         )
@@ -94,7 +96,7 @@ def _number(feature: str | int, names: Sequence[str], what: str) -> int:
     if isinstance(feature, int) and 0 <= feature < len(names):
         return feature
     some = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
-    raise ValueError(
+    raise RankforceError(
         f"{what} names {feature!r}, which is none of the {len(names)} features: {some}"
     )
 
@@ -106,20 +108,20 @@ def _parsed(given: Any, what: str, forms: str) -> Any:
     try:
         return ast.literal_eval(given.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"{what} is {given!r}: it must be {forms}") from None
+        raise RankforceError(f"{what} is {given!r}: it must be {forms}") from None
 
 
 def _feature(key: Any, given: Any) -> Any:
     if isinstance(key, (str, int, np.integer)) and not isinstance(key, bool):
         return key if isinstance(key, str) else int(key)
-    raise ValueError(f"{MONOTONE} is {given!r}: it must be {_MONOTONE_FORMS}")
+    raise RankforceError(f"{MONOTONE} is {given!r}: it must be {_MONOTONE_FORMS}")
 
 
 def _direction(value: Any, given: Any) -> int:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if is_number and value in (-1, 0, 1):
         return int(value)
-    raise ValueError(f"{MONOTONE} is {given!r}: {value!r} is none of -1, 0 and 1")
+    raise RankforceError(f"{MONOTONE} is {given!r}: {value!r} is none of -1, 0 and 1")
 
 
 def _name_or_number(value: Any, given: Any) -> str | int:
@@ -127,4 +129,4 @@ def _name_or_number(value: Any, given: Any) -> str | int:
         return int(value)
     if isinstance(value, str):
         return str(value)
-    raise ValueError(f"{INTERACTION} is {given!r}: it must be {_INTERACTION_FORMS}")
+    raise RankforceError(f"{INTERACTION} is {given!r}: it must be {_INTERACTION_FORMS}")

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankforce._metrics.make import metric as make_metric
-from rankforce._metrics.metric import Metric
-from rankforce._objectives.tables import Floats
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
+from rankforce.measures.make import metric as make_metric
+from rankforce.measures.metric import Metric
 
 # First arguments of functions that take labels first; our own take scores first.
 LABELS = {"y_true", "y", "y_test", "true", "truth", "label", "labels", "target", "targets"}
@@ -52,7 +53,7 @@ class OfRows:
                 for place, (name, _, higher) in enumerate(results)
             ]
         if self._arguments != 2:
-            raise ValueError(f"{self.name} returned {found!r}: {_EXPECTED}")
+            raise RankforceError(f"{self.name} returned {found!r}: {_EXPECTED}")
         higher = bool(self.higher)
         return [make_metric(_of_query(self.function), name=self.name, higher_is_better=higher)]
 
@@ -117,7 +118,7 @@ def of_queries(metrics: Sequence[Any]) -> list[Metric]:
     """The metrics, if each has a value for every query."""
     whole = next((one for one in metrics if isinstance(one, OfRows)), None)
     if whole is not None:
-        raise ValueError(
+        raise RankforceError(
             f"{whole.name} takes labels first, as in LightGBM and XGBoost: that is for eval_metric "
             "while training; here make rf.metric(f) of a function f(scores, labels) of one query"
         )
@@ -137,5 +138,5 @@ def _results(name: str, found: Any) -> list[tuple[str, float, bool]]:
     for entry in entries:
         is_whole = isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[0], str)
         if not is_whole or not isinstance(entry[1], (int, float, np.number)):
-            raise ValueError(f"{name} returned {entry!r}: {_EXPECTED}")
+            raise RankforceError(f"{name} returned {entry!r}: {_EXPECTED}")
     return [(str(key), float(value), bool(higher)) for key, value, higher in entries]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankforce._objectives.tables import Floats
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.training.checkpoint import fingerprint, same_rows
 from rankforce.training.loop import Part
@@ -19,7 +20,7 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
     """Validation sets as a list, however they were given: LightGBM has three ways."""
     if eval_X is not None:
         if eval_set is not None:
-            raise ValueError("give eval_set or eval_X, not both")
+            raise RankforceError("give eval_set or eval_X, not both")
         several = isinstance(eval_X, (tuple, list))
         return list(zip(eval_X, eval_y, strict=True)) if several else [(eval_X, eval_y)]
     if eval_set is None:
@@ -60,7 +61,7 @@ def make_parts(
         try:
             sets.append(make_data(pair, own | weights(weight, own["qid"], own["group"])))
         except ValueError as error:
-            raise ValueError(f"eval_set[{number}]: {error}") from None
+            raise RankforceError(f"eval_set[{number}]: {error}") from None
     named = _eval_names(names, [data is train.data for data in sets])
     return [
         Part(name, data, train.base)
@@ -77,7 +78,9 @@ def _each(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
         if values is None:
             continue
         if len(values) != count:
-            raise ValueError(f"eval_{name} has {len(values)} entries for {count} validation sets")
+            raise RankforceError(
+                f"eval_{name} has {len(values)} entries for {count} validation sets"
+            )
         for own, value in zip(found, values, strict=True):
             own[name] = value
     return found
@@ -88,7 +91,7 @@ def _eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[s
     if given is None:
         return ["training" if own else f"valid_{number}" for number, own in enumerate(is_train)]
     if len(given) != len(is_train):
-        raise ValueError(f"eval_names has {len(given)} entries for {len(is_train)} sets")
+        raise RankforceError(f"eval_names has {len(given)} entries for {len(is_train)} sets")
     return [str(name) for name in given]
 
 

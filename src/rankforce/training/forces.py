@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.draws import GOLDEN, hash_keys
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.draws import GOLDEN, hash_keys
-from rankforce.queries import QueryIndex
+from rankforce.forces.base import AnyObjective
 from rankforce.training.settings import Settings
 
 

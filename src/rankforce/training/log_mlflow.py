@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from rankforce.common.errors import RankforceError
 from rankforce.training.log_points import Point, need, show_setting
 
 LONGEST = 6000  # characters of a parameter that MLflow takes
@@ -78,7 +79,9 @@ class MLflow:
             return self._given if self._given == run.info.run_id else None
         for name, value in (("experiment", self._experiment), ("run_name", self._run_name)):
             if value is not None:
-                raise ValueError(f"{name}= is for a new run of MLflow, but one is active already")
+                raise RankforceError(
+                    f"{name}= is for a new run of MLflow, but one is active already"
+                )
         return str(run.info.run_id)
 
     def _create(self) -> str:

@@ -6,6 +6,8 @@ import importlib
 import json
 from typing import Any, NamedTuple
 
+from rankforce.common.errors import RankforceError
+
 
 class Point(NamedTuple):
     """A value at a number of trees."""
@@ -23,7 +25,7 @@ def need(module: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise ValueError(f"log_to needs {package}: pip install {package}") from None
+        raise RankforceError(f"log_to needs {package}: pip install {package}") from None
 
 
 def show_setting(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankforce.common.errors import RankforceError
 from rankforce.training.log_points import Point, need, show_setting
 
 
@@ -15,9 +16,9 @@ class TensorBoard:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         if folder is None:
-            raise ValueError("TensorBoard reads a folder: give folder=")
+            raise RankforceError("TensorBoard reads a folder: give folder=")
         if Path(folder).exists() and not Path(folder).is_dir():
-            raise ValueError(f"folder is {str(folder)!r}, which is a file: give a folder")
+            raise RankforceError(f"folder is {str(folder)!r}, which is a file: give a folder")
         self._folder = Path(folder)
         self._files = need("tensorboard.summary.writer.event_file_writer")
         self._events = need("tensorboard.compat.proto.event_pb2")

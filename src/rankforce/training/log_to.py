@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from rankforce.checks import check_choice, listed
+from rankforce.common.checks import check_choice, listed
+from rankforce.common.errors import RankforceError
 from rankforce.training.log_points import Point
 
 PLACES = {
@@ -81,14 +82,16 @@ def _make_sink(where: Any, given: dict[str, Any]) -> Sink:
     if not isinstance(where, str):
         if not callable(getattr(where, "log", None)):
             choices = "'tensorboard', 'mlflow' or an object with log(name, value, step)"
-            raise ValueError(f"where is {where!r}: choose {choices}")
+            raise RankforceError(f"where is {where!r}: choose {choices}")
         if given:
-            raise ValueError(f"{next(iter(given))}= does not go with an object of one's own")
+            raise RankforceError(f"{next(iter(given))}= does not go with an object of one's own")
         return _Own(where)
     place = check_choice("where", where, PLACES)
     for name in given:
         if name not in PLACES[place]:
-            raise ValueError(f"{name}= does not go with {place!r}: choose {listed(PLACES[place])}")
+            raise RankforceError(
+                f"{name}= does not go with {place!r}: choose {listed(PLACES[place])}"
+            )
     if place == "mlflow":
         from rankforce.training.log_mlflow import MLflow
 

@@ -8,16 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
+from rankforce.common.threads import run_rows
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.lightgbm import Grower, choose_histograms
+from rankforce.engines.lightgbm.grow import Grower, choose_histograms
+from rankforce.forces.base import AnyObjective
 from rankforce.kernels import trees as kernels
-from rankforce.model import Model
-from rankforce.notes import note
-from rankforce.outside import fingerprint_of
-from rankforce.queries import QueryIndex
-from rankforce.threads import run_rows
+from rankforce.models.forest.lightgbm_text import complete_infos
+from rankforce.models.forest.tree import Tree, stack
+from rankforce.models.forest.walk import add_scores, route
+from rankforce.models.model import Model
+from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
 from rankforce.training.callbacks import NO_WISH, Callback, Wish, check_wish
 from rankforce.training.checkpoint import (
@@ -36,9 +40,6 @@ from rankforce.training.settings import Settings
 from rankforce.training.start import Start, tell_start
 from rankforce.training.steps import leaf_steps, sum_leaves
 from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
-from rankforce.trees.forest import add_scores, route
-from rankforce.trees.lightgbm_text import complete_infos
-from rankforce.trees.tree import Tree, stack
 
 # LightGBM's parameters that decide values of leaves: then its own values are taken.
 LEAF_RULES = {
@@ -97,7 +98,7 @@ def fit(
     base: Base = NOTHING,
 ) -> Model:
     """Train a model; `wish` is what callbacks say about the decision to stop."""
-    run = Run(settings, train, valid, wish, base)
+    run = Training(settings, train, valid, wish, base)
     try:
         run.go(callbacks)
     except KeyboardInterrupt:
@@ -109,7 +110,7 @@ def fit(
     return run.model
 
 
-class Run:
+class Training:
     """The state of one training run."""
 
     def __init__(
@@ -128,7 +129,9 @@ class Run:
         self.stopped_at: int | None = None  # number of trees, where a callback decided
         self.progress = Progress(self.total, settings.progress)
         if settings.checkpoint and (stateful := sorted(STATEFUL & {*settings.engine})):
-            raise ValueError(f"a run with {', '.join(stateful)} cannot be taken up: no checkpoint")
+            raise RankforceError(
+                f"a run with {', '.join(stateful)} cannot be taken up: no checkpoint"
+            )
         self.watch = self._make_watch(valid, wish)
         if settings.early_stopping_rounds:
             self._check_stopping(wish)
@@ -162,9 +165,9 @@ class Run:
         """Say what decides when to stop; an error if nothing can."""
         watch = self.watch
         if not watch.names:
-            raise ValueError("early_stopping_rounds needs a validation set: give eval_set")
+            raise RankforceError("early_stopping_rounds needs a validation set: give eval_set")
         if watch.deciding is None:
-            raise ValueError(
+            raise RankforceError(
                 "early stopping needs another data set than the training set, which never decides: "
                 "add one to eval_set"
             )
@@ -189,7 +192,7 @@ class Run:
         self.leaves_by_engine = not histograms.quantised and bool(LEAF_RULES & {*parameters})
         if self.leaves_by_engine and settings.step == "exact-newton":
             names = ", ".join(sorted(LEAF_RULES & {*parameters}))
-            raise ValueError(f"step='exact-newton' does not go with {names}")
+            raise RankforceError(f"step='exact-newton' does not go with {names}")
         return Grower(
             data.features,
             feature_names=data.feature_names,
@@ -387,7 +390,7 @@ class Run:
         done = self.done
         del self.model.trees[done:]
         if not done:
-            raise ValueError(_no_tree(self.parts[0].data))
+            raise RankforceError(_no_tree(self.parts[0].data))
         if why:
             self.progress.say(why)
         for metrics in self.watch.history.values():
@@ -406,27 +409,29 @@ def _check_parts(parts: list[Part], marks: Sequence[Mapping[str, Any]]) -> list[
     columns = parts[0].data.features.shape[1]
     if not parts[0].data.rows or not columns:
         rows = parts[0].data.rows
-        raise ValueError(f"there is nothing to train on: {rows} rows, {columns} features")
+        raise RankforceError(f"there is nothing to train on: {rows} rows, {columns} features")
     seen: set[str] = set()
     for number, part in enumerate(parts):
         is_other = not same_rows(marks[0], marks[number])
         if part.name in seen or (part.name == parts[0].name and is_other):
-            raise ValueError(f"two data sets are called {part.name!r}: names must differ")
+            raise RankforceError(f"two data sets are called {part.name!r}: names must differ")
         if number:
             seen.add(part.name)
         data = part.data
         if not (data.has_labels or data.sources or data.preferences is not None):
-            raise ValueError(f"{part.name} has no labels")
+            raise RankforceError(f"{part.name} has no labels")
         if part.data.features.shape[1] != columns:
             width = part.data.features.shape[1]
-            raise ValueError(f"{part.name} has {width} features, the training set has {columns}")
+            raise RankforceError(
+                f"{part.name} has {width} features, the training set has {columns}"
+            )
     return parts
 
 
 def _start(part: Part) -> Floats:
     scores = np.zeros(part.data.rows) if part.base is None else part.base.astype(np.float64)
     if scores.shape != (part.data.rows,) or not np.isfinite(scores).all():
-        raise ValueError(f"base scores of {part.name} must be one finite number for each row")
+        raise RankforceError(f"base scores of {part.name} must be one finite number for each row")
     return scores
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from rankforce.live_line import LiveLine, clock
+from rankforce.common.live_line import LiveLine, clock
 from rankforce.training.watch import Evaluation
 
 LOGGER = logging.getLogger("rankforce")

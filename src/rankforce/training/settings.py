@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.make import objective as make_objective
-from rankforce._objectives.mixed import make_one, parts_of
-from rankforce.checks import check_number, check_whole
-from rankforce.importance import check_kind
-from rankforce.model import Model
-from rankforce.threads import usable_cores
+from rankforce.common.checks import check_number, check_whole
+from rankforce.common.errors import RankforceError
+from rankforce.common.threads import usable_cores
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.make import objective as make_objective
+from rankforce.forces.mixed import make_one, parts_of
+from rankforce.models.importance import check_kind
+from rankforce.models.model import Model
 from rankforce.training.aliases import translate
 from rankforce.training.constraints import READERS
 
@@ -93,10 +94,10 @@ class Settings:
         if isinstance(self.objective, (AnyObjective, Mapping)):
             for name, default in (("sigma", 1.0), ("cost", "logistic"), ("center", 0.0)):
                 if getattr(self, name) != default:
-                    raise ValueError(_made_already(name))
+                    raise RankforceError(_made_already(name))
             for name in OF_OBJECTIVE:
                 if name not in ("sigma", "cost", "center") and getattr(self, name) is not None:
-                    raise ValueError(_made_already(name))
+                    raise RankforceError(_made_already(name))
             return make_one(self.objective)
         given = {name: getattr(self, name) for name in OF_OBJECTIVE}
         given = {name: value for name, value in given.items() if value is not None}
@@ -177,7 +178,7 @@ def _make_rate(given: Any, trees: Any) -> Any:
     if not isinstance(given, (list, tuple, np.ndarray)):
         return given
     if len(given) < count:
-        raise ValueError(
+        raise RankforceError(
             f"learning_rate has {len(given)} entries for {count} trees: it must be a number, one "
             "for each tree, or a function of the number of the tree"
         )
@@ -198,7 +199,7 @@ def _make_cutoffs(given: Any) -> list[int]:
 
 def _cutoff_from_truncation(ours: dict[str, Any]) -> dict[str, Any]:
     """The forks' objectives for precision take their k from the truncation level."""
-    from rankforce._objectives.registry import parse_name
+    from rankforce.forces.registry import parse_name
 
     name = ours.get("objective")
     if not isinstance(name, str) or not parse_name(name).entry.needs_k:
@@ -249,7 +250,7 @@ def _check_numbers(settings: Settings) -> None:
             kind = "a whole number" if whole else "a number"
             first = "above 0" if name in _NOT_ZERO else f"from {least:g}"
             last = "" if most == math.inf else f" to {most:g}"
-            raise ValueError(f"{name} is {value!r}: it must be {kind} {first}{last}")
+            raise RankforceError(f"{name} is {value!r}: it must be {kind} {first}{last}")
 
 
 def _is_rate(value: Any) -> bool:
@@ -266,14 +267,16 @@ def _check_second_derivatives(settings: Settings) -> None:
         cost = getattr(part.objective, "cost", None)
         is_sigmoid = cost is not None and cost.name == "sigmoid"
         if (part.objective.norm or settings.norm) == "std" or is_sigmoid:
-            raise ValueError("step='exact-newton' needs second derivatives: norm='std' has none")
+            raise RankforceError(
+                "step='exact-newton' needs second derivatives: norm='std' has none"
+            )
 
 
 def _check_choices(settings: Settings) -> None:
     for name, choices in (("step", STEPS), ("norm", NORMS), ("subsample_by", ("row", "query"))):
         if getattr(settings, name) not in choices:
             listed = ", ".join(repr(choice) for choice in choices)
-            raise ValueError(f"unknown {name} {getattr(settings, name)!r}: choose {listed}")
+            raise RankforceError(f"unknown {name} {getattr(settings, name)!r}: choose {listed}")
     if settings.importance_type is not None:
         check_kind(settings.importance_type)
     if settings.missing is not None:
@@ -285,7 +288,7 @@ def _check_choices(settings: Settings) -> None:
     if base is None or isinstance(base, Model) or is_saved or hasattr(base, "predict"):
         return
     if not isinstance(base, str) or base != "regressor":
-        raise ValueError(
+        raise RankforceError(
             f"base is {base!r}: choose None, 'regressor', the folder of a saved model, or a model "
             "with predict()"
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.tables import Floats
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.model import Model
-from rankforce.queries import QueryIndex
+from rankforce.forces.base import AnyObjective
+from rankforce.models.model import Model
 
 
 class Start(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce._objectives.tables import Floats
+from rankforce.common.threads import run_rows
+from rankforce.common.types import Floats
 from rankforce.kernels import trees as kernels
-from rankforce.threads import run_rows
 
 
 def sum_leaves(

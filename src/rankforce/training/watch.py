@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankforce._metrics.average import mean
-from rankforce._metrics.make import asked_for
-from rankforce._metrics.make import metric as make_metric
-from rankforce._metrics.metric import Metric
-from rankforce._metrics.names import parse_name
-from rankforce._metrics.scoreboard import Scoreboard
-from rankforce._objectives.base import AnyObjective
-from rankforce._objectives.mixed import parts_of
-from rankforce._objectives.tables import Floats
-from rankforce.comparison.scorecard import Scorecard
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
+from rankforce.evaluation.scorecard import Scorecard
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.mixed import parts_of
+from rankforce.measures.average import mean
+from rankforce.measures.make import asked_for
+from rankforce.measures.make import metric as make_metric
+from rankforce.measures.metric import Metric
+from rankforce.measures.names import parse_name
+from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
 
 History = dict[str, dict[str, list[float]]]
@@ -72,7 +73,7 @@ def make_metrics(
     for number, entry in enumerate(entries):
         if isinstance(entry, Scorecard):
             if number:
-                raise ValueError(f"{entry!r} comes after a metric: it decides, so put it first")
+                raise RankforceError(f"{entry!r} comes after a metric: it decides, so put it first")
             metrics.card = entry
         metrics += _make_one(entry, chosen)
     _check_once(metrics)
@@ -198,7 +199,7 @@ class Watch:
         weights = dict(zip(self.names, self._weights, strict=True))
         self._trail = None if deciding is None else _make_trail(metrics, weights[deciding])
         if self._trail is not None and min_delta:
-            raise ValueError(f"min_delta is {min_delta:g}: a scorecard has its own tolerance=")
+            raise RankforceError(f"min_delta is {min_delta:g}: a scorecard has its own tolerance=")
         self.history: History = {
             name: {metric.key: [] for metric in self.metrics} for name in self.names
         }
@@ -302,14 +303,14 @@ def _check_once(metrics: Sequence[Metric | OfAllRows | OfRows]) -> None:
     keys = [metric.key for metric in metrics]
     twice = next((metric.name for metric in metrics if keys.count(metric.key) > 1), None)
     if twice is not None:
-        raise ValueError(f"the metric {twice} is asked for twice")
+        raise RankforceError(f"the metric {twice} is asked for twice")
 
 
 def _make_board(metrics: Sequence[Metric], name: str, data: RankingData) -> Scoreboard:
     try:
         return Scoreboard(metrics, data)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise RankforceError(f"{name}: {error}") from None
 
 
 def _make_trail(metrics: Sequence[Metric], weights: Floats | None) -> Trail | None:

@@ -1,0 +1,137 @@
+"""Work on blocks of queries in threads. A query belongs to one block: results do not depend on
+the number of threads."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.errors import RankforceError
+
+BLOCKS_PER_THREAD = 4
+SMALL = 200_000.0  # cost below which handing work to threads takes longer than doing it
+ROWS = 1 << 15  # of a block of rows
+FEW = 4  # blocks of rows below which threads do not pay
+
+
+def check_threads(threads: int) -> int:
+    """A number of threads from 1 up."""
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise RankforceError(f"threads is {threads!r}: it must be a whole number from 1 up")
+    return int(threads)
+
+
+def usable_cores(
+    *, groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int:
+    """Cores that this process may use: its affinity, and the quota of each cgroup that it is in.
+
+    A quota that is no whole number is rounded up. `groups` is where cgroups are mounted, `own` says
+    which ones are this process's.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return math.ceil(min(cores, _least_quota(groups, own)))
+
+
+@functools.cache  # reading them takes a millisecond, and every prediction asks
+def _least_quota(groups: Path, own: Path) -> float:
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:  # not Linux
+        return math.inf
+    folders = [folder for line in lines for folder in _own_groups(groups, line)]
+    return min(map(_quota, folders), default=math.inf)
+
+
+def _own_groups(groups: Path, line: str) -> list[Path]:
+    """Folders of the cgroup in a line of /proc/self/cgroup, and of those around it.
+
+    Joblib reads the outermost alone, where a service of systemd or a job of a cluster has no quota.
+    """
+    _, controllers, path = line.split(":", 2)
+    if controllers and "cpu" not in controllers.split(","):
+        return []
+    mounts = [groups / controllers, groups / "cpu"] if controllers else [groups, groups / "unified"]
+    inner = [mount / path.lstrip("/") for mount in mounts]
+    around = [folder for place in inner for folder in (place, *place.parents)]
+    return [folder for folder in around if folder.is_relative_to(groups)]
+
+
+def _quota(folder: Path) -> float:
+    """Cores that a cgroup may use, in its second version or its first; infinite without a limit."""
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        try:
+            words = " ".join((folder / name).read_text() for name in names).split()
+            quota, period = int(words[0]), int(words[1])
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+        if quota > 0:  # -1 is no limit
+            return quota / period
+    return math.inf
+
+
+_POOLS: dict[int, ThreadPoolExecutor] = {}
+# Threads do not survive a fork: a child that waited for them would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOLS.clear)
+
+
+def get_pool(threads: int) -> ThreadPoolExecutor:
+    """A pool of that many threads, kept: starting threads for every pass cost 1 ms a tree."""
+    if threads not in _POOLS:
+        _POOLS[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankforce")
+    return _POOLS[threads]
+
+
+def balanced_blocks(cost: NDArray[np.float64], blocks: int) -> list[tuple[int, int]]:
+    """Cut queries into contiguous blocks of about equal cost.
+
+    >>> balanced_blocks(np.array([1.0, 1.0, 2.0, 4.0]), 2)
+    [(0, 3), (3, 4)]
+    """
+    total = np.cumsum(cost)
+    if not len(total) or blocks <= 1:
+        return [(0, len(total))]
+    targets = total[-1] * np.arange(1, blocks) / blocks
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(total, targets) + 1, [len(total)]]))
+    cuts = cuts[cuts <= len(total)]
+    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+
+
+def run_blocks(
+    work: Callable[[int, int], int], cost: NDArray[np.float64], threads: int
+) -> list[int]:
+    """Call `work(first, last)` for blocks that cover all queries; its answers in query order."""
+    if threads == 1 or cost.sum() < SMALL:
+        return [work(0, len(cost))]
+    blocks = balanced_blocks(cost, threads * BLOCKS_PER_THREAD)
+    return list(get_pool(threads).map(lambda block: work(*block), blocks))
+
+
+def run_parts(
+    work: Callable[[int, int, int], Any], cost: NDArray[np.float64], parts: int, threads: int
+) -> None:
+    """Call `work(part, first, last)` for a fixed number of parts, whatever the threads."""
+    blocks = enumerate(balanced_blocks(cost, parts))
+    list(get_pool(threads).map(lambda numbered: work(numbered[0], *numbered[1]), blocks))
+
+
+def run_rows(work: Callable[[int, int], Any], rows: int, threads: int) -> list[Any]:
+    """Call `work(first, last)` for blocks of ROWS rows; its answers in order.
+
+    The blocks are the same for every number of threads, and so are sums over them.
+    """
+    blocks = [(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    if threads == 1 or len(blocks) < FEW:
+        return [work(*block) for block in blocks]
+    return list(get_pool(threads).map(lambda block: work(*block), blocks))

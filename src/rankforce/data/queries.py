@@ -1,0 +1,228 @@
+"""Which rows belong to which query: `group` sizes or `qid` values, sorted or not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce.common.errors import RankforceError
+
+
+class QueryIndex(NamedTuple):
+    """Rows grouped by query; inside a query rows keep the caller's order."""
+
+    pointer: NDArray[np.int64]  # query q has the places pointer[q]..pointer[q+1]-1
+    row: NDArray[np.int64]  # row of each place; empty when places are rows already
+    key: NDArray[np.uint64]  # identity of each query, for random draws
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of documents of each query."""
+        return np.diff(self.pointer)
+
+    def places(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Bring one value per row into the order of places."""
+        return values[self.row] if len(self.row) else values
+
+    def rows_of(self, queries: ArrayLike) -> NDArray[np.int64]:
+        """Rows of one or several queries, by their numbers, in the order of places.
+
+        >>> index_queries(4, qid=["b", "a", "b", "a"]).rows_of(1).tolist()
+        [1, 3]
+        """
+        chosen = np.atleast_1d(np.asarray(queries, np.int64))
+        places = spans(self.pointer[chosen], self.pointer[chosen + 1])
+        return self.row[places] if len(self.row) else places
+
+    def of_rows(self) -> NDArray[np.int64]:
+        """Number of the query of each row."""
+        return self._by_row(np.repeat(np.arange(len(self.sizes)), self.sizes))
+
+    def place_of_rows(self) -> NDArray[np.int64]:
+        """Place of each row: its number where queries stand one behind the other."""
+        return self._by_row(np.arange(self.pointer[-1]))
+
+    def number_of_places(self) -> NDArray[np.int64]:
+        """Number of the row of each place within its query, in the caller's order.
+
+        >>> index_queries(4, qid=["b", "a", "b", "a"]).number_of_places().tolist()
+        [0, 1, 0, 1]
+        """
+        query = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        local = np.arange(len(query)) - self.pointer[query]
+        if not len(self.row):
+            return local
+        number = np.empty_like(local)
+        number[np.lexsort((self.row, query))] = local
+        return number
+
+    def _by_row(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not len(self.row):
+            return values
+        by_row = np.empty_like(values)
+        by_row[self.row] = values
+        return by_row
+
+
+def index_queries(
+    rows: int, *, group: ArrayLike | None = None, qid: Sequence[Any] | ArrayLike | None = None
+) -> QueryIndex:
+    """Index `rows` rows by query sizes or by query ids; neither means one query.
+
+    An id is what it reads as, whatever its type: 1, 1.0 and "1" are one query, with one key.
+
+    >>> index_queries(5, group=[2, 3]).pointer
+    array([0, 2, 5])
+    >>> index_queries(4, qid=["b", "a", "b", "a"]).row
+    array([0, 2, 1, 3])
+    >>> [index_queries(1, qid=[one]).key.tolist() for one in (7, 7.0, "7")]
+    [[7], [7], [7]]
+    """
+    if group is not None and qid is not None:
+        raise RankforceError("give group= (sizes) or qid= (one id per row), not both")
+    if qid is not None:
+        return _index_ids(rows, qid)
+    return _index_sizes(rows, np.asarray([rows] if group is None else group))
+
+
+def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
+    """Id of each query: as in `qid`, or its number.
+
+    >>> query_ids(index_queries(3, qid=["b", "a", "b"]), ["b", "a", "b"]).tolist()
+    ['b', 'a']
+    """
+    if qid is None:
+        return np.arange(len(index.sizes))
+    places = index.pointer[:-1][index.sizes > 0]
+    return np.asarray(qid)[index.row[places] if len(index.row) else places]
+
+
+def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of each span from `begin` to below `end`, one span behind the other.
+
+    >>> spans(np.array([7, 0]), np.array([9, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    count = end - begin
+    first = np.cumsum(count) - count
+    return np.asarray(np.arange(count.sum()) + np.repeat(begin - first, count))
+
+
+def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
+        raise RankforceError(f"group must be a list of query sizes, got shape {sizes.shape}")
+    bad = np.flatnonzero(~np.isfinite(sizes) | (np.floor(sizes) != sizes) | (sizes < 0))
+    if bad.size:
+        where = int(bad[0])
+        raise RankforceError(f"group[{where}] is {sizes[where]}: sizes are whole numbers from 0 up")
+    whole = sizes.astype(np.int64)
+    if whole.sum() != rows:
+        raise RankforceError(f"group sizes add up to {whole.sum()}, but there are {rows} rows")
+    pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(whole)])
+    return QueryIndex(pointer, np.empty(0, np.int64), np.arange(len(whole), dtype=np.uint64))
+
+
+def _index_ids(rows: int, qid: Any) -> QueryIndex:
+    try:
+        given = np.asarray(qid)
+    except ValueError:  # lists of different lengths
+        raise RankforceError(
+            "qid must hold one id for each row: an id is a number or a text"
+        ) from None
+    if given.shape != (rows,):
+        raise RankforceError(
+            f"qid must hold one id for each of the {rows} rows, got shape {given.shape}"
+        )
+    if rows == 0:
+        return _index_sizes(0, np.empty(0, np.int64))
+    # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
+    is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
+    ids = _plain_ids(np.array(qid, object) if is_list else given)
+    unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
+    # Queries in order of first appearance: rows that are grouped already stay where they are.
+    rank = np.empty(len(unique), np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(unique))
+    query = rank[number.reshape(-1)]
+    row = np.argsort(query, kind="stable")
+    pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(query))])
+    key = np.empty(len(unique), np.uint64)
+    key[rank] = _keys(unique, first)
+    is_grouped = bool(np.all(query[1:] >= query[:-1]))
+    return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
+
+
+def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
+    """Ids as whole numbers, or as the texts that they read as."""
+    kind = ids.dtype.kind
+    if kind == "f":
+        bad = np.flatnonzero(~np.isfinite(ids))
+        if bad.size:
+            raise RankforceError(_no_id(bad[0], ids[bad[0]]))
+        if ((np.floor(ids) == ids) & (np.abs(ids) < 2.0**63)).all():
+            return ids.astype(np.int64)
+    if kind in "iub":
+        return ids.astype(np.int64)  # beyond 2^63 the same 64 bits
+    if kind == "U":
+        return ids
+    texts: dict[Any, str] = {}  # most rows have the id of another row
+    found = []
+    for row, one in enumerate(ids.tolist()):
+        try:
+            text = texts.get(one)
+        except TypeError:
+            raise RankforceError(
+                f"qid of row {row} is {one!r}: an id is a number or a text"
+            ) from None
+        if text is None:
+            text = texts[one] = _text_of(one, row)
+        found.append(text)
+    return np.array(found)
+
+
+def _text_of(one: Any, row: int) -> str:
+    """What an id reads as: whole numbers as their digits."""
+    if _is_missing(one):
+        raise RankforceError(_no_id(row, one))
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "backslashreplace")
+    if isinstance(one, (float, np.floating)) and not float(one).is_integer():
+        return repr(float(one))
+    is_number = isinstance(one, (int, float, np.integer, np.floating, np.bool_))
+    return str(int(one) if is_number else one)
+
+
+def _is_missing(one: Any) -> bool:
+    if isinstance(one, (float, np.floating)):
+        return not np.isfinite(one)
+    try:
+        return one is None or bool(one != one)  # NaT
+    except TypeError:  # NA of pandas is neither
+        return True
+
+
+def _no_id(row: int, one: Any) -> str:
+    return f"qid of row {row} is {one}: every row needs a query id"
+
+
+def _keys(ids: NDArray[Any], first: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Of a whole number, written in any way, itself; of other texts 64 bits of their hash."""
+    if ids.dtype.kind == "i":
+        return ids.view(np.uint64)
+    found = np.empty(len(ids), np.uint64)
+    for number, (text, row) in enumerate(zip(ids.tolist(), first, strict=True)):
+        digits = text[1:] if text.startswith("-") else text
+        is_whole = len(digits) <= 20 and digits.isascii() and digits.isdecimal()
+        if is_whole and str(int(text)) == text and -(2**63) <= int(text) < 2**64:
+            found[number] = int(text) % 2**64
+            continue
+        try:
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        except UnicodeEncodeError:
+            message = "half of a character (a surrogate) is no text"
+            raise RankforceError(f"qid of row {row} is {text!r}: {message}") from None
+        found[number] = int.from_bytes(digest, "little")
+    return found

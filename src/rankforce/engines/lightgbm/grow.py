@@ -1,0 +1,276 @@
+"""LightGBM as a grower of trees: forces in, the structure of a tree out.
+
+Everything else about boosting (scores, leaf values, sampling of rows) is ours, so it is the same at
+any number of threads and can be taken up again where it was left.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
+from rankforce.common.threads import run_rows
+from rankforce.common.types import Floats
+from rankforce.engines.lightgbm.library import (
+    import_lightgbm,
+    note_lost_threads,
+    plain_errors,
+    said_once,
+)
+from rankforce.kernels import trees as kernels
+from rankforce.models.forest.lightgbm_text import parse_tree, split_model
+from rankforce.models.forest.tree import Tree
+from rankforce.models.forest.walk import route_some
+
+# Parameters of LightGBM under which integer histograms were tried and are sound. Any other, with
+# another value than its default, means plain histograms: in LightGBM 4.7 integer ones go wrong
+# together with column sampling (lightgbm-org/LightGBM pull request 7397).
+SOUND = {
+    "num_leaves",
+    "max_depth",
+    "min_data_in_leaf",
+    "min_sum_hessian_in_leaf",
+    "lambda_l1",
+    "lambda_l2",
+    "min_gain_to_split",
+    "max_bin",
+    "min_data_in_bin",
+    "bin_construct_sample_cnt",
+    "data_random_seed",
+    "feature_pre_filter",
+    "enable_bundle",
+    "use_missing",
+}
+# Few documents, rounded by chance, may all come out as 0: then the dice are thrown again.
+ATTEMPTS = 5
+
+
+class Histograms(NamedTuple):
+    """How LightGBM is to add up the forces, and why."""
+
+    quantised: bool
+    bins: int
+    why: str
+
+
+def choose_histograms(wish: bool | None, bins: int, others: dict[str, Any]) -> Histograms:
+    """Integer histograms wherever they are sound, unless the user wishes otherwise.
+
+    >>> choose_histograms(None, 32, {}).quantised
+    True
+    >>> choose_histograms(None, 32, {"feature_fraction": 0.5}).why
+    'plain histograms: feature_fraction is not sound with quantised forces'
+    """
+    unsound = sorted(set(others) - SOUND)
+    if wish is False:
+        return Histograms(False, 0, "plain histograms, as asked")
+    if unsound and wish:
+        raise RankforceError(
+            f"quantised=True does not go with {', '.join(unsound)}: LightGBM's integer histograms "
+            "are not sound there; leave quantised out"
+        )
+    if unsound:
+        names = ", ".join(unsound)
+        return Histograms(False, 0, f"plain histograms: {names} is not sound with quantised forces")
+    return Histograms(True, bins, f"forces quantised to {bins} levels, leaves in full precision")
+
+
+class Grower:
+    """Grows trees on one feature matrix."""
+
+    def __init__(
+        self,
+        features: Any,
+        *,
+        feature_names: list[str],
+        categorical: list[int],
+        parameters: dict[str, Any],
+        histograms: Histograms,
+        seed: int,
+        threads: int,
+    ) -> None:
+        lgb = import_lightgbm()
+        note_lost_threads(threads)
+        note_negative(features, feature_names, categorical)
+        self._histograms = histograms
+        self._seed = seed
+        self._threads = threads
+        self._samples_columns = bool(
+            {"feature_fraction", "feature_fraction_bynode"} & {*parameters}
+        )
+        self._parameters = {**parameters, **self._fixed(seed, threads)}
+        dataset = self._bin(features, plain_names(feature_names), categorical)
+        with said_once():
+            self._booster = lgb.Booster(self._parameters, dataset)
+        self._grad = np.empty(features.shape[0], np.float32)
+        self._hess = np.empty(features.shape[0], np.float32)
+        self._grown = 0
+        # LightGBM's own scores of the rows, and a bound on their size.
+        self._scores = np.zeros(features.shape[0])
+        self._bound = 0.0
+
+    def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
+        """LightGBM's data set, some feature of which can split."""
+        lgb = import_lightgbm()
+        rows, columns = features.shape
+        with said_once():  # on next to nothing: whether the parameters are sound
+            alone = self._parameters | {"num_threads": 1}
+            lgb.Dataset(np.zeros((1, columns)), params=alone).construct()
+        with plain_errors():
+            dataset = lgb.Dataset(
+                features,
+                np.zeros(rows, np.float32),
+                feature_name=names,
+                categorical_feature=categorical,
+                params=self._parameters,
+                free_raw_data=True,
+            ).construct()
+        if not any(dataset.feature_num_bin(column) for column in range(columns)):
+            message = "no feature can tell documents apart: all are constant, or nearly"
+            raise RankforceError(f"{message} (min_child_samples)")
+        return dataset
+
+    def _fixed(self, seed: int, threads: int) -> dict[str, Any]:
+        """What makes a tree depend on data, parameters and seed alone."""
+        fixed = {"objective": "none", "verbosity": -1, "num_threads": threads, "seed": seed}
+        fixed |= {"deterministic": True, "learning_rate": 1.0}
+        if self._histograms.quantised:
+            fixed |= {"use_quantized_grad": True, "num_grad_quant_bins": self._histograms.bins}
+            # We round, and set the values of leaves, ourselves.
+            fixed |= {"stochastic_rounding": False, "quant_train_renew_leaf": False}
+            return fixed | {"force_row_wise": True}
+        return fixed | {"force_col_wise": True}
+
+    def grow(
+        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+    ) -> Tree | None:
+        """The tree for these forces; None if no split is worth it.
+
+        `keys` is what the random draws of each row depend on, beside seed and iteration.
+        """
+        if not self._histograms.quantised:
+            np.negative(lam, out=self._grad, casting="same_kind")
+            self._hess[:] = hess
+            return self._update(iteration)
+        for attempt in range(ATTEMPTS):
+            self._quantise(lam, hess, keys, [self._seed, iteration, attempt])
+            tree = self._update(iteration)
+            if tree is not None:
+                return tree
+        return None
+
+    def _update(self, iteration: int) -> Tree | None:
+        def forces(_scores: Any, _data: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+            # Here and not before `update`, whose first call sets parameters itself, and every
+            # setting of parameters draws columns anew.
+            if self._samples_columns:
+                self._booster.reset_parameter({"feature_fraction_seed": self._draw(iteration)})
+            return self._grad, self._hess
+
+        with plain_errors():
+            self._booster.update(fobj=forces)
+        text = self._booster.model_to_string(num_iteration=1, start_iteration=self._grown)
+        blocks = split_model(text)[1]
+        tree = parse_tree(blocks[0]) if blocks else None
+        self._grown += len(blocks)
+        return None if tree is None or tree.leaves == 1 else tree
+
+    def find_leaves(self, tree: Tree, features: Any) -> NDArray[np.int32]:
+        """The leaf of every training row in the tree just grown.
+
+        LightGBM does not tell, but it moves the score of each row by the value of its leaf: reading
+        scores is several times faster than reading features. Rows whose leaf shares its value with
+        another one go down the tree.
+        """
+        seen: list[Floats] = []
+
+        def look(scores: Floats, _data: Any) -> tuple[str, float, bool]:
+            seen.append(scores)
+            return "", 0.0, True
+
+        self._booster.eval_train(feval=look)
+        self._bound += float(np.abs(tree.leaf_value).max())
+        order = np.argsort(tree.leaf_value)
+        values = tree.leaf_value[order]
+        # Each sum is rounded once; between two rounded sums lie at most this much.
+        is_near = np.diff(values) <= 8.0 * np.finfo(np.float64).eps * self._bound
+        is_twin = np.append(is_near, False) | np.insert(is_near, 0, False)
+        leaf_of = np.where(is_twin, -1, order).astype(np.int32)
+        spare = (1 << (len(values) - 1).bit_length()) - len(values)
+        middles = np.append((values[1:] + values[:-1]) / 2.0, np.full(spare, np.inf))
+        leaf = np.empty(len(self._scores), np.int32)
+
+        def work(first: int, last: int) -> None:
+            kernels.decode_block(first, last, seen[0], self._scores, middles, leaf_of, leaf)
+
+        run_rows(work, len(leaf), self._threads)
+        if is_twin.any():
+            route_some(tree, features, np.flatnonzero(leaf < 0), leaf, threads=self._threads)
+        return leaf
+
+    def _quantise(
+        self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
+    ) -> None:
+        rows, bins = len(lam), self._histograms.bins
+
+        def largest(first: int, last: int) -> tuple[float, float]:
+            force, second = kernels.largest_block(first, last, lam, hess)
+            return float(force), float(second)
+
+        found = run_rows(largest, rows, self._threads)
+        # LightGBM's own steps: a multiple of one is rounded to itself.
+        step = max(force for force, _ in found) / (bins // 2)
+        step_hess = max(second for _, second in found) / bins
+        key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
+
+        def work(first: int, last: int) -> None:
+            kernels.round_block(
+                first, last, lam, hess, keys, key, step, step_hess, self._grad, self._hess
+            )
+
+        run_rows(work, rows, self._threads)
+
+    def _draw(self, iteration: int) -> int:
+        return int(np.random.default_rng([self._seed, iteration]).integers(2**31 - 1))
+
+    @property
+    def head(self) -> str:
+        """The part of a model's text before its trees: names and ranges of the features."""
+        text = split_model(self._booster.model_to_string(num_iteration=1))[0]
+        # lleaves and Treelite want to be told that scores are not transformed.
+        return text.replace("\nfeature_names=", "\nobjective=custom\nfeature_names=", 1)
+
+
+def note_negative(features: Any, names: list[str], categorical: list[int]) -> None:
+    """Say which categories LightGBM does not take as such; its own words come at no verbosity."""
+    found = {c: int(np.count_nonzero(features[:, c] <= -1.0)) for c in categorical}
+    named = [f"{names[c]!r} ({count} rows)" for c, count in found.items() if count]
+    if named:
+        note(f"categories below 0 count as missing values: in {', '.join(named)}")
+
+
+def plain_names(names: list[str]) -> list[str]:
+    """Names that LightGBM's format can hold: without blanks and the signs of JSON, all different.
+
+    >>> plain_names(["a b", "a:b", "c"])
+    ['a_b', 'a_b_1', 'c']
+    """
+    plain: list[str] = []
+    taken: set[str] = set()
+    for number, name in enumerate(names):
+        simple = re.sub(r'[\s",:\[\]{}]', "_", name) or "_"
+        while simple in taken:
+            simple = f"{simple}_{number}"
+        taken.add(simple)
+        plain.append(simple)
+    return plain
+
+
+def make_booster(text: str) -> Any:
+    """A plain LightGBM booster from a model's text."""
+    return import_lightgbm().Booster(model_str=text)

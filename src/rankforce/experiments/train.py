@@ -1,0 +1,169 @@
+"""A whole run from one table of settings: read, train, save."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.files import check_folder
+from rankforce.data.ranking_data import RankingData
+from rankforce.formats.read import read
+from rankforce.models.folder import has_model
+from rankforce.models.model import digest, load_model
+from rankforce.training.log_to import PLACES, LogTo, log_to
+
+if TYPE_CHECKING:
+    from rankforce.diagnostics.recorder import Recorder
+    from rankforce.training.ranker import Ranker
+
+# Keys of a run that are no parameters of the ranker.
+RUN_KEYS = (
+    "train",
+    "valid",
+    "out",
+    "overwrite",
+    "columns",
+    "labels",
+    "preferences",
+    "diagnose",
+    "log_to",
+)
+
+
+class NotSavedError(RankforceError):
+    """The model is trained, but not where it should be; `ranker` has it."""
+
+    def __init__(self, message: str, ranker: Ranker) -> None:
+        super().__init__(message)
+        self.ranker = ranker
+
+
+def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker:
+    """Train a ranker as `config` says, and save it if `config` has `out`.
+
+    Keys: `train` and `valid` (a file, a RankingData, or a list of those), `out` (a folder; one that
+    holds a model already only with `overwrite`, or if it is of the run that `checkpoint` is of),
+    `columns` (a table of what `rf.read` takes: the names of the columns label, query, document,
+    weight of Parquet and CSV files, lists of those to ignore or that are categorical, n_features),
+    `labels` (the names of several label columns, the main one first), `preferences` (a file of
+    explicit pairs), `diagnose` (record diagnostics every so many trees: a number, or a table of the
+    arguments of `Recorder`), `log_to` ("tensorboard:FOLDER", "mlflow", "mlflow:EXPERIMENT", or a
+    table of the arguments of `rf.log_to`), and every parameter of `Ranker` and of its `fit` that
+    has to do with metrics.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> ranker = rf.train({"train": data, "n_estimators": 2, "num_leaves": 3, "progress": False})
+    >>> len(ranker.model_.trees)
+    2
+    """
+    from rankforce.training.ranker import Ranker
+
+    config = dict(config)
+    if config.get("train") is None:
+        raise RankforceError("nothing to train on: give train, a file or a RankingData")
+    columns = dict(config.get("columns") or {})
+    if config.get("labels"):
+        columns["labels"] = config["labels"]
+    given = config.get("valid")
+    entries = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    ranker = Ranker(**{key: value for key, value in config.items() if key not in RUN_KEYS})
+    ranker.settings()  # a mistake among the parameters shows before any file is read
+    out = config.get("out")
+    if out is not None:
+        _check_out(Path(out), config)
+    watchers: list[Any] = [_recorder(config["diagnose"])] if config.get("diagnose") else []
+    if config.get("log_to"):
+        watchers.append(_logger(config["log_to"]))
+    data = _data(config["train"], columns)
+    if config.get("preferences"):
+        from rankforce.data.preferences import read_preferences
+
+        data = data.with_preferences(read_preferences(config["preferences"], data))
+    valid = [_data(entry, columns, like=data) for entry in entries]
+    ranker.fit(data, eval_set=valid, callbacks=[*watchers, *callbacks])
+    if out is not None:
+        _save(ranker, Path(out))
+    return ranker
+
+
+def _check_out(out: Path, config: Mapping[str, Any]) -> None:
+    """Refuse a place for the model that cannot be written to, or that holds another one."""
+    check_folder(out, "out")
+    may = config.get("overwrite", False)
+    if not isinstance(may, bool):
+        raise RankforceError(f"overwrite is {may!r}: choose true or false")
+    if may or not has_model(out) or _is_of_run(out, config.get("checkpoint")):
+        return
+    raise RankforceError(
+        f"out is {str(out)!r}, which holds a model already: give another folder, or overwrite it "
+        "(--overwrite, overwrite = true)"
+    )
+
+
+def _is_of_run(out: Path, checkpoint: str | Path | None) -> bool:
+    """Whether a model is an earlier state of the run that goes on from a checkpoint."""
+    if checkpoint is None or not has_model(Path(checkpoint)):
+        return False
+    if out.resolve() == Path(checkpoint).resolve():
+        return True
+    try:
+        old, run = (load_model(place, checks_base=False) for place in (out, checkpoint))
+    except ValueError:
+        return False
+    return old.data == run.data and digest(old.trees) == digest(run.trees[: len(old.trees)])
+
+
+def _save(ranker: Ranker, out: Path) -> None:
+    """Save a ranker, in a temporary folder if there is no place for it where it should be."""
+    try:
+        ranker.save(out)
+    except ValueError as error:
+        raise NotSavedError(f"{error}{_save_elsewhere(ranker)}", ranker) from None
+
+
+def _save_elsewhere(ranker: Ranker) -> str:
+    """Save a ranker in a temporary folder, and say which."""
+    try:
+        with ExitStack() as stack:
+            place = tempfile.mkdtemp(prefix="rankforce-")
+            stack.callback(shutil.rmtree, place, ignore_errors=True)
+            ranker.save(place)
+            stack.pop_all()
+    except (OSError, ValueError) as error:
+        return f", nor elsewhere: {error}"
+    return f": the model is trained, and saved in {place}"
+
+
+def _recorder(wanted: Any) -> Recorder:
+    from rankforce.diagnostics.recorder import Recorder
+
+    asked = dict(wanted) if isinstance(wanted, Mapping) else {"every": wanted}
+    try:
+        return Recorder(**asked)
+    except (TypeError, ValueError) as error:
+        raise RankforceError(f"diagnose is {wanted!r}: {error}") from None
+
+
+def _logger(wanted: Any) -> LogTo:
+    if isinstance(wanted, str):
+        place, _, where = wanted.partition(":")
+        first = PLACES.get(place.lower(), ("",))[0]
+        wanted = {"where": place} | ({first: where} if where else {})
+    try:
+        return log_to(**wanted)
+    except (TypeError, ValueError) as error:
+        raise RankforceError(f"log_to: {error}") from None
+
+
+def _data(entry: Any, columns: Mapping[str, Any], like: RankingData | None = None) -> RankingData:
+    if isinstance(entry, RankingData):
+        return entry
+    if not isinstance(entry, (str, Path)):
+        raise RankforceError(f"data is {entry!r}: expected a file name or a RankingData")
+    return read(entry, like=like, needs=("label", "qid"), **columns)

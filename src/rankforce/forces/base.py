@@ -1,0 +1,219 @@
+"""What every objective can do, be it one or a mix."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
+
+if TYPE_CHECKING:
+    from rankforce.forces.mixed import Mixed
+
+
+class Pairs(NamedTuple):
+    """The pairs of one query: rows of the higher and the lower label, and their weight."""
+
+    hi: NDArray[np.int64]
+    lo: NDArray[np.int64]
+    weight: Floats
+
+
+class Trace(NamedTuple):
+    """Where forces come from: what to look at, and the arrays that take what was found.
+
+    See `kernels.tracing.trace_block`.
+    """
+
+    norm: str
+    iteration: int
+    threads: int
+    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
+    code: NDArray[np.int32]  # of each row's label
+    counts: NDArray[np.int64]  # pairs of each query
+    factors: Floats  # what the norm multiplies the forces of each query by
+    sources: Floats  # slots x codes: sums of magnitudes of forces
+    share: float = 1.0  # that is added
+
+
+class Ready(Protocol):
+    """An objective bound to labels."""
+
+    index: QueryIndex
+    rows: int
+
+    def gradients(
+        self,
+        scores: ArrayLike,
+        *,
+        norm: str = "none",
+        iteration: int = 0,
+        threads: int = 1,
+        out: tuple[Floats, Floats] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Forces and hessians at `scores`, one per row."""
+        ...
+
+    def shared_hessians(
+        self,
+        scores: Floats,
+        leaf: NDArray[np.int32],
+        leaves: int,
+        *,
+        norm: str,
+        iteration: int,
+        row_weight: Floats | None,
+        threads: int,
+    ) -> Floats:
+        """Sum over each leaf of the second derivatives of pairs with both documents in it."""
+        ...
+
+    def effective_pairs(
+        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
+    ) -> NDArray[np.int64]:
+        """Number of pairs whose weight is not 0, for each query."""
+        ...
+
+    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
+        """The pairs of one query that have a weight; `hi` and `lo` are rows."""
+        ...
+
+    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
+        """The objectives that this one is a weighted sum of."""
+        ...
+
+    def trace(self, scores: Floats, trace: Trace) -> None:
+        """Count pairs, find factors of the norm, and add up where forces come from."""
+        ...
+
+
+class AnyObjective(ABC):
+    """Which pairs of documents push each other, and how hard.
+
+    Objectives can be added, multiplied by a number and mixed: their forces are. Labels are one per
+    row, a dictionary of such by the name of their source, or a `RankingData`.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def arguments(self) -> dict[str, Any]:
+        """What the objective was made from, apart from its name."""
+
+    @abstractmethod
+    def table(self) -> dict[str, Any]:
+        """The objective as a small table, which `rf.objective` makes it from again."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """The table, with functions as they are where a table has none."""
+
+    @abstractmethod
+    def bind(self, labels: Any, index: QueryIndex) -> Ready:
+        """Do once per data set what labels alone decide, for queries that are indexed already."""
+
+    def prepare(
+        self, labels: Any, *, group: ArrayLike | None = None, qid: ArrayLike | None = None
+    ) -> Ready:
+        """Do once per data set what labels alone decide.
+
+        `group` has the sizes of the queries, `qid` one query id per row (any order); neither
+        means that all rows are one query, or those of a `RankingData`.
+
+        >>> import rankforce as rf
+        >>> ready = rf.objective("ranknet").prepare([1, 0, 0, 1], group=[2, 2])
+        >>> ready.gradients([0.0, 0.0, 0.0, 0.0])[0].tolist()
+        [0.5, -0.5, -0.5, 0.5]
+        """
+        from rankforce.forces.sources import index_of
+
+        return self.bind(labels, index_of(labels, group=group, qid=qid))
+
+    def gradients(
+        self,
+        scores: ArrayLike,
+        labels: Any,
+        *,
+        group: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        norm: str = "none",
+        iteration: int = 0,
+        threads: int = 1,
+    ) -> tuple[Floats, Floats]:
+        """Forces (lambda > 0 pushes up) and hessians, one per row, in the caller's order.
+
+        `norm` is "none" (the mathematics), "lightgbm" (what LightGBM does while training) or
+        "std" (each query's lambdas over their standard deviation, hessian 1), for the objectives
+        that have no norm of their own.
+
+        >>> import rankforce as rf
+        >>> lam, hess = rf.objective("lambdarank-p@k", k=1).gradients([2.0, 1.0], [0, 3])
+        >>> lam.round(4).tolist()
+        [-0.7311, 0.7311]
+        """
+        ready = self.prepare(labels, group=group, qid=qid)
+        return ready.gradients(scores, norm=norm, iteration=iteration, threads=threads)
+
+    def pairs(self, scores: ArrayLike, labels: Any, *, iteration: int = 0) -> Pairs:
+        """The pairs of one query that have a weight; a listwise objective has none.
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdagap-x", k=2).pairs([3, 2, 1], [0, 0, 1])
+        Pairs(hi=array([2]), lo=array([0]), weight=array([1.]))
+        """
+        return self.prepare(labels).pairs(scores, iteration=iteration)
+
+    def effective_pairs(
+        self,
+        scores: ArrayLike,
+        labels: Any,
+        *,
+        group: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        iteration: int = 0,
+        threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Number of pairs whose weight is not 0, for each query (Adalia et al. 2025, 6.3.2).
+
+        >>> import rankforce as rf
+        >>> rf.objective("ranknet").effective_pairs([1, 2, 3, 4], [0, 1, 2, 2], group=[3, 1])
+        array([3, 0])
+        """
+        ready = self.prepare(labels, group=group, qid=qid)
+        return ready.effective_pairs(scores, iteration=iteration, threads=threads)
+
+    def mixed(self, other: AnyObjective, *, weight: float) -> Mixed:
+        """(1 - weight) of this objective's forces and `weight` of the other's.
+
+        >>> import rankforce as rf
+        >>> rf.objective("ranknet").mixed(rf.objective("lambdarank-ndcg", k=3), weight=0.2).name
+        '0.8 RankNet + 0.2 LambdaRank-NDCG@3'
+        """
+        from rankforce.common.checks import check_number
+        from rankforce.forces.mixed import mix
+
+        if check_number("weight", weight, least=0.0) > 1.0:
+            raise RankforceError(f"weight is {weight!r}: it must lie from 0 to 1")
+        return mix([(1.0 - weight, self), (weight, other)])
+
+    def __add__(self, other: object) -> Mixed:
+        from rankforce.forces.mixed import mix
+
+        if not isinstance(other, AnyObjective):
+            return NotImplemented
+        return mix([(1.0, self), (1.0, other)])
+
+    def __mul__(self, factor: object) -> Mixed:
+        from rankforce.forces.mixed import mix
+
+        if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)):
+            return NotImplemented
+        return mix([(float(factor), self)])
+
+    __rmul__ = __mul__

@@ -1,0 +1,326 @@
+"""Several objectives at once: sums, graded tiers, and weights that move while learning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankforce.common.checks import check_number
+from rankforce.common.errors import RankforceError
+from rankforce.data.queries import QueryIndex
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.objective import Objective
+from rankforce.forces.preferences import PreferenceObjective
+from rankforce.forces.registry import has_cutoff
+from rankforce.forces.schedules import Schedule, Weight, make_schedule
+
+if TYPE_CHECKING:
+    from rankforce.forces.mixed_prepared import MixedPrepared
+
+ObjectiveLike = AnyObjective | str | Mapping[str, Any]
+
+
+class Part(NamedTuple):
+    """One objective of a mix, and how much it counts."""
+
+    objective: Objective | PreferenceObjective
+    weight: Weight = Weight()
+    above: tuple[str | None, ...] = ()  # the sources of the tiers above; without, no restriction
+    leave_out_zeros: bool = False
+
+
+class Mixed(AnyObjective):
+    """Objectives whose forces are added up, each with its own labels, pairs and norm.
+
+    Made by `+`, `*`, `mixed`, :func:`rankforce.graded` and :func:`rankforce.scheduled`.
+    """
+
+    def __init__(
+        self, parts: Sequence[Part], recipe: tuple[Callable[..., Mixed], dict[str, Any]]
+    ) -> None:
+        self.parts = tuple(parts)
+        self._recipe = recipe
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The parts with their weights."""
+        return " + ".join(_term(part) for part in self.parts)
+
+    @property
+    def seed(self) -> int:
+        """That of the first part."""
+        return self.parts[0].objective.seed
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the first part was made from: it is the one that decides what is measured."""
+        return self.parts[0].objective.arguments
+
+    def table(self) -> dict[str, Any]:
+        """The objective as a small table, which `rf.objective` makes it from again.
+
+        >>> import rankforce as rf
+        >>> (2.0 * rf.objective("ranknet")).table()
+        {'mix': [{'weight': 2.0, 'name': 'RankNet'}]}
+        """
+        for part in self.parts:
+            part.objective.table()
+            if any(callable(schedule.kind) for schedule, _ in part.weight.moving):
+                raise RankforceError("a schedule that is a function cannot be written as a table")
+        return self.described()
+
+    def described(self) -> dict[str, Any]:
+        """The table, with functions as they are where a table has none."""
+        make, arguments = self._recipe
+        if make is mix:
+            terms = arguments["terms"]
+            return {"mix": [{"weight": weight} | one.described() for weight, one in terms]}
+        rest = {key: value for key, value in arguments.items() if key not in ("tiers", "parts")}
+        if make is graded:
+            rest["weights"] = list(rest["weights"])
+            return {"graded": [tier.described() for tier in arguments["tiers"]], **rest}
+        return {"scheduled": [part.described() for part in arguments["parts"]], **rest}
+
+    def bind(self, labels: Any, index: QueryIndex) -> MixedPrepared:
+        """Do once per data set what labels alone decide, for queries that are indexed already."""
+        from rankforce.forces.mixed_prepared import MixedPrepared
+
+        return MixedPrepared(self, labels, index)
+
+    def weights(self, iteration: int) -> list[float]:
+        """How much each part counts at an iteration, from 0.
+
+        >>> import rankforce as rf
+        >>> a, b = rf.objective("ranknet"), rf.objective("lambdarank-ndcg", k=3)
+        >>> rf.scheduled(a, b, schedule="linear", start=0.5, rate=0.25).weights(1)
+        [0.25, 0.75]
+        """
+        return [part.weight.at(iteration) for part in self.parts]
+
+    def __repr__(self) -> str:
+        make, arguments = self._recipe
+        if make is mix:
+            return f"rf.mix({arguments['terms']!r})"
+        if make is graded:
+            rest = {key: value for key, value in arguments.items() if key != "tiers"}
+            first = repr(arguments["tiers"])
+        else:
+            rest = {key: value for key, value in arguments.items() if key != "parts"}
+            first = ", ".join(map(repr, arguments["parts"]))
+        return f"rf.{make.__name__}({', '.join([first, *(f'{k}={v!r}' for k, v in rest.items())])})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mixed) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(tuple(part.objective for part in self.parts))
+
+
+def mix(terms: Iterable[tuple[float, ObjectiveLike]]) -> Mixed:
+    """The sum of weight * forces, over pairs of a weight from 0 up and an objective.
+
+    >>> mix([(0.7, "ranknet"), (0.3, "lambdarank-ndcg")]).name
+    '0.7 RankNet + 0.3 LambdaRank-NDCG'
+    """
+    known = [_check_term(term) for term in _check_several("mix", terms)]
+    if not known:
+        raise RankforceError("there is no objective to mix")
+    flat = [(outer * inner, one) for outer, given in known for inner, one in _terms_of(given)]
+    parts = [
+        part._replace(weight=part.weight.times(weight))
+        for weight, one in flat
+        for part in parts_of(one)
+    ]
+    return Mixed(parts, (mix, {"terms": flat}))
+
+
+def graded(
+    tiers: Sequence[ObjectiveLike],
+    *,
+    weights: Sequence[float] | None = None,
+    leave_out_zeros: bool = True,
+) -> Mixed:
+    """Tiers in order of trust: a lower one pushes only pairs that none above tells apart.
+
+    Svore et al. 2011, section 4.2. Each tier is an objective with a source of labels of its own.
+    A document whose label is missing in a tier is in no pair of that tier; nor is one with label 0
+    in a lower tier, unless `leave_out_zeros=False` (no clicks may mean that nobody saw it).
+    `weights` has one number per tier, by default equal ones that add up to 1.
+
+    >>> import rankforce as rf
+    >>> clicks = rf.objective("lambdarank(cndcg)", source="click")
+    >>> both = rf.graded(["lambdarank-ndcg", clicks], weights=[0.8, 0.2])
+    >>> lam, _ = both.gradients([3, 2, 1], {"grade": [1, 0, 0], "click": [0, 0.1, 0.5]})
+    >>> lam.round(4).tolist()
+    [0.1271, -0.0954, -0.0317]
+    """
+    known = [make_one(tier) for tier in _check_several("graded", tiers)]
+    if leave_out_zeros not in (True, False):
+        raise RankforceError(f"leave_out_zeros is {leave_out_zeros!r}: it must be True or False")
+    if len(known) < 2:
+        raise RankforceError(f"a graded objective has two tiers or more, got {len(known)}")
+    for tier in known:
+        if not isinstance(tier, Objective):
+            raise RankforceError(f"a tier is one objective with one source, got {tier!r}")
+    shares = [1.0 / len(known)] * len(known)
+    if weights is not None:
+        shares = list(_check_several("weights", weights, of="numbers"))
+    if len(shares) != len(known):
+        raise RankforceError(f"there are {len(shares)} weights for {len(known)} tiers")
+    shares = [check_number("weight", share, least=0.0) for share in shares]
+    sources = [tier.source for tier in known if isinstance(tier, Objective)]
+    twice = next((source for source in sources if sources.count(source) > 1), "")
+    if twice != "":
+        raise RankforceError(
+            f"two tiers read the labels {twice or 'label'!r}: give each its source="
+        )
+    parts = [
+        Part(tier, Weight(share), tuple(sources[:t]), leave_out_zeros and t > 0)
+        for t, (tier, share) in enumerate(zip(known, shares, strict=True))
+        if isinstance(tier, Objective)
+    ]
+    recipe = {"tiers": known, "weights": shares, "leave_out_zeros": leave_out_zeros}
+    return Mixed(parts, (graded, recipe))
+
+
+def scheduled(
+    first: ObjectiveLike,
+    second: ObjectiveLike,
+    *,
+    schedule: str | Callable[[int], float] = "linear",
+    start: float = 0.0,
+    rate: float | None = None,
+) -> Mixed:
+    """From one objective to another while learning: (1 - w) of the first and w of the second.
+
+    Svore et al. 2011, eq. 12: w is `start` at iteration 0 and grows by `rate` each iteration
+    ("linear") or by exp(-rate / m) at iteration m ("exponential"), up to 1; or `schedule` is a
+    function of the iteration. It depends on nothing else, so a run that goes on from a checkpoint
+    goes on where it was.
+
+    >>> moving = scheduled("ranknet", "lambdarank-ndcg", schedule=lambda m: min(m / 100, 1.0))
+    >>> moving.weights(25)
+    [0.75, 0.25]
+    """
+    known = make_schedule(schedule, start, rate)
+    one, two = make_one(first), make_one(second)
+    parts = [
+        part._replace(weight=part.weight.by(known, is_second=is_second))
+        for is_second, which in ((False, one), (True, two))
+        for part in parts_of(which)
+    ]
+    recipe: dict[str, Any] = {"parts": [one, two], "schedule": schedule}
+    if not callable(schedule):
+        recipe |= {"start": known.start, "rate": known.rate}
+    return Mixed(parts, (scheduled, recipe))
+
+
+def _check_several(key: str, several: Any, of: str = "objectives") -> Sequence[Any]:
+    if isinstance(several, (str, Mapping, AnyObjective)) or not isinstance(several, Iterable):
+        raise RankforceError(f"{key} is {several!r}: it must be a list of {of}")
+    return list(several)
+
+
+def _check_term(term: Any) -> tuple[float, AnyObjective]:
+    if not isinstance(term, Sequence) or isinstance(term, str) or len(term) != 2:
+        raise RankforceError(f"a part of a mix is {term!r}: it must be a weight and an objective")
+    return check_number("weight", term[0], least=0.0), make_one(term[1])
+
+
+def make_one(given: ObjectiveLike) -> AnyObjective:
+    """An objective, or what `rf.objective` makes of a name or a table."""
+    if isinstance(given, AnyObjective):
+        return given
+    from rankforce.forces.make import objective
+
+    return objective(given)
+
+
+def parts_of(one: AnyObjective) -> tuple[Part, ...]:
+    """The parts that an objective adds to a mix."""
+    if isinstance(one, Mixed):
+        return one.parts
+    assert isinstance(one, (Objective, PreferenceObjective))
+    return (Part(one),)
+
+
+def title(one: Objective | PreferenceObjective) -> str:
+    """Name, cutoff where it changes anything, and source.
+
+    >>> from rankforce.forces.make import objective
+    >>> [title(objective(name, k=5)) for name in ("lambdarank-p@k", "ranknet", "lambdarank(map)")]
+    ['LambdaRank-P@5', 'RankNet', 'lambdarank(map@5)']
+    """
+    k, source = one.arguments.get("k"), getattr(one, "source", None)
+    name = one.name
+    if "@k" in name and k is not None:
+        name = name.replace("@k", f"@{k}")
+    elif k is not None and has_cutoff(name):
+        name = f"{name[:-1]}@{k})" if name.endswith(")") else f"{name}@{k}"
+    return name + (f" on {source}" if source else "")
+
+
+def _terms_of(one: AnyObjective) -> list[tuple[float, AnyObjective]]:
+    """The terms of a mix, so that a mix of mixes is one; all else is a term."""
+    if isinstance(one, Mixed) and one._recipe[0] is mix:
+        terms: list[tuple[float, AnyObjective]] = one._recipe[1]["terms"]
+        return terms
+    return [(1.0, one)]
+
+
+def _term(part: Part) -> str:
+    weight = f"{part.weight.factor:g} " if part.weight.factor != 1.0 else ""
+    moving = "".join("w " if is_second else "(1 - w) " for _, is_second in part.weight.moving)
+    within = " within " + ", ".join(s or "label" for s in part.above) if part.above else ""
+    return weight + moving + title(part.objective) + within
+
+
+_OPTIONS = {
+    "mix": (),
+    "graded": ("weights", "leave_out_zeros"),
+    "scheduled": ("schedule", "start", "rate"),
+}
+
+
+def from_table(table: Mapping[str, Any]) -> AnyObjective:
+    """The objective that a table of a configuration file describes."""
+    rest = dict(table)
+    for key, make in (("mix", _from_mix), ("graded", graded), ("scheduled", _from_scheduled)):
+        if key not in rest:
+            continue
+        several = _check_several(key, rest.pop(key))
+        unknown = [name for name in rest if name not in _OPTIONS[key]]
+        if unknown:
+            raise RankforceError(f"an objective with {key!r} has no {', '.join(map(str, unknown))}")
+        return make(several, **rest)
+    from rankforce.forces.make import objective
+
+    if "name" not in rest:
+        raise RankforceError(
+            f"the objective {dict(table)!r} says neither name, mix, graded nor scheduled"
+        )
+    try:
+        return objective(rest.pop("name"), **rest)
+    except TypeError as error:
+        raise RankforceError(f"the objective {dict(table)!r}: {error}") from None
+
+
+def _from_mix(several: Sequence[Any]) -> Mixed:
+    terms = []
+    for one in several:
+        if not isinstance(one, Mapping):
+            raise RankforceError(f"a part of a mix is {one!r}: it must be a table with a weight")
+        rest = dict(one)
+        terms.append((rest.pop("weight", 1.0), from_table(rest)))
+    return mix(terms)
+
+
+def _from_scheduled(several: Sequence[Any], **rest: Any) -> Mixed:
+    if len(several) != 2:
+        raise RankforceError(
+            f"scheduled has {len(several)} objectives: it goes from one to another"
+        )
+    return scheduled(several[0], several[1], **rest)
+
+
+__all__ = ["Mixed", "Part", "Schedule", "graded", "mix", "scheduled"]

@@ -1,0 +1,169 @@
+"""The public face of an objective: forces, pairs, counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
+from rankforce.forces.base import AnyObjective, Pairs
+from rankforce.forces.description import Cost, Description
+
+if TYPE_CHECKING:
+    from rankforce.forces.listwise_prepared import PreparedList
+    from rankforce.forces.prepared import Prepared
+
+__all__ = ["Objective", "Pairs"]
+
+
+class Objective(AnyObjective):
+    """Which pairs of documents push each other, and how hard.
+
+    Made by :func:`rankforce.objective`. Two objectives are equal if they were made alike. `source`
+    names the labels that it reads (None: the first), `norm` is its own instead of the caller's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: Description,
+        cost: Cost,
+        *,
+        seed: int,
+        recipe: tuple[Callable[..., AnyObjective], dict[str, Any]],
+        about: dict[str, str],
+        source: str | None = None,
+        norm: str | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.cost = cost
+        self.seed = seed
+        self.about = about
+        self.source = source
+        self.norm = norm
+        self._recipe = recipe
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the objective was made from, apart from its name."""
+        return {key: value for key, value in self._recipe[1].items() if key != "name"}
+
+    def table(self) -> dict[str, Any]:
+        """The objective as a small table, which `rf.objective` makes it from again.
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdagap x+", k=5).table()
+        {'name': 'LambdaGap-X+', 'k': 5}
+        """
+        make, arguments = self._recipe
+        if make.__name__ != "objective" or any(map(callable, arguments.values())):
+            raise RankforceError(
+                f"{self.name} is made from functions: it cannot be written as a table"
+            )
+        return self.described()
+
+    def described(self) -> dict[str, Any]:
+        """The table, with functions as they are where a table has none."""
+        make, arguments = self._recipe
+        return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
+
+    def bind(self, labels: Any, index: QueryIndex) -> Prepared | PreparedList:
+        """Do once per data set what labels alone decide, for queries that are indexed already."""
+        return self.bind_tier(labels, index, above=(), leave_out_zeros=False)
+
+    def bind_tier(
+        self, labels: Any, index: QueryIndex, *, above: Sequence[str | None], leave_out_zeros: bool
+    ) -> Prepared | PreparedList:
+        """The same, for pairs only that no source `above` tells apart."""
+        # The kernels, and with them Numba, are imported on first use only.
+        from rankforce.forces.listwise_prepared import PreparedList
+        from rankforce.forces.prepared import Prepared
+        from rankforce.forces.sources import label_column, tiers_of
+
+        sources, rows = (self.source, *above), int(index.pointer[-1])
+        column, *others = (label_column(labels, source, self.name, rows) for source in sources)
+        tier = tiers_of(column, others, leave_out_zeros=leave_out_zeros)
+        if tier is not None:
+            self._check_tier()
+        if self.description.listwise is not None:
+            return PreparedList(self, column, index)
+        return Prepared(self, column, index=index, tier=tier)
+
+    def _check_tier(self) -> None:
+        """Some forces depend on the labels of documents that are not in the pair."""
+        if self.description.needs_whole_list:
+            raise RankforceError(
+                f"{self.name} needs the labels of all documents: it can neither be a lower tier "
+                "nor read labels that are missing for some rows"
+            )
+
+    def rank_weights(self, n: int) -> Floats:
+        """What the weight makes of ranks: entry (i, j) for the documents at ranks i+1 and j+1.
+
+        The label term and the ideal value are left out; pairs outside the pair set are 0. An
+        extended set depends on labels: what it adds to the top k is left out.
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdagap-s", k=2).rank_weights(3).tolist()
+        [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+        """
+        what = self.description
+        if any(one is not None for one in (what.swaps, what.user, what.listwise)):
+            raise RankforceError(f"the weight of {self.name} is no function of the two ranks alone")
+        ranks = np.arange(1.0, n + 1.0)
+        upper = np.minimum.outer(ranks, ranks)
+        lower = np.maximum.outer(ranks, ranks)
+        weights = np.full((n, n), what.constant)
+        if what.position is not None:
+            below = 0.0 if what.position_of_hi_only else what.position(lower)
+            weights += np.abs(what.position(upper) - below)
+        if what.distance is not None:
+            far = what.distance(np.maximum(lower - upper, 1.0))
+            weights += far if what.correction is None else far * what.correction(lower)
+        weights[upper > what.pair_set.cutoff] = 0.0
+        np.fill_diagonal(weights, 0.0)
+        return weights
+
+    def candidate_pairs(self, n: int) -> int:
+        """Number of rank pairs that can have a weight, whatever the labels (2025, section 5.5).
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdarank-p@k", k=3).candidate_pairs(10)
+        21
+        """
+        return int(np.count_nonzero(self.rank_weights(n)) // 2)
+
+    def __repr__(self) -> str:
+        make, arguments = self._recipe
+        first, *rest = arguments.items()
+        shown = [repr(first[1])]
+        for key, value in rest:
+            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
+        return f"rf.{make.__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Objective) and self._recipe == other._recipe
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.seed, self.cost, self.description.pair_set.cutoff))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, arguments = self._recipe
+        return _remake, (make, arguments)
+
+
+class Additive(Objective):
+    """LambdaRank for a metric of one's own, a sum of gain * value of the rank: both in one.
+
+    Made by :func:`rankforce.additive`; `rf.metric` makes the metric of it.
+    """
+
+
+def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:
+    return make(**arguments)

@@ -1,0 +1,74 @@
+"""A sum of trees: where rows go, and what they score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.threads import run_rows
+from rankforce.common.types import Floats
+from rankforce.data.matrix import dense_blocks
+from rankforce.kernels import trees as kernels
+from rankforce.models.forest.tree import Nodes, Tree, stack
+
+
+def route(tree: Tree, nodes: Nodes, features: Any, *, threads: int) -> NDArray[np.int32]:
+    """The leaf of every row in one tree.
+
+    `nodes` is `stack([tree])`: made once for several data sets.
+    """
+    leaf = np.empty(features.shape[0], np.int32)
+    for first, block in dense_blocks(features):
+        _route_block(tree, nodes, block, leaf[first : first + len(block)], threads)
+    return leaf
+
+
+def _route_block(
+    tree: Tree, nodes: Nodes, block: Any, leaf: NDArray[np.int32], threads: int
+) -> None:
+    values, width = block.reshape(-1), block.shape[1]
+
+    def work(first: int, last: int) -> None:
+        kernels.route_block(first, last, width, values, 0, tree.leaves, *nodes[2:6], leaf)
+
+    run_rows(work, len(block), threads)
+
+
+def route_some(
+    tree: Tree, features: Any, rows: NDArray[np.int64], leaf: NDArray[np.int32], *, threads: int
+) -> None:
+    """The leaf of some rows, into `leaf`."""
+    nodes = stack([tree])
+    if not isinstance(features, np.ndarray):
+        leaf[rows] = route(tree, nodes, features[rows], threads=threads)
+        return
+    values, width = features.reshape(-1), features.shape[1]
+
+    def work(first: int, last: int) -> None:
+        kernels.route_rows(first, last, rows, width, values, *nodes[2:6], leaf)
+
+    run_rows(work, len(rows), threads)
+
+
+def add_scores(nodes: Nodes, features: Any, scores: Floats, *, threads: int) -> None:
+    """Add the scores of a forest to `scores`, in place."""
+    for first, block in dense_blocks(features):
+        _score_block(nodes, block, scores[first : first + len(block)], threads)
+
+
+def _score_block(nodes: Nodes, block: Any, scores: Floats, threads: int) -> None:
+    values, width = block.reshape(-1), block.shape[1]
+
+    def work(first: int, last: int) -> None:
+        kernels.score_block(first, last, width, values, *nodes, scores)
+
+    run_rows(work, len(block), threads)
+
+
+def count_splits(trees: Iterable[Tree], features: int) -> NDArray[np.int64]:
+    """How many nodes split on each feature."""
+    used = [tree.feature for tree in trees]
+    return np.bincount(np.concatenate([*used, np.empty(0, np.int64)]), minlength=features)

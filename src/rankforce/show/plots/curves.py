@@ -1,0 +1,167 @@
+"""Pictures of what was recorded while training: one line for each run, by number of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankforce.show.plots.inputs import join, named_runs
+from rankforce.show.plots.style import (
+    DASHES,
+    Axes,
+    canvas,
+    draw_lines,
+    legend_above,
+    log_trees,
+    look,
+    percent,
+)
+
+if TYPE_CHECKING:
+    from rankforce.show.plots.inputs import Runs
+
+TREES = "trees"
+
+
+def incoherence(
+    runs: Runs, *, restricted: bool = True, log: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Share of queries whose forces are incoherent, by number of trees.
+
+    Marcuzzi et al. 2023, Figure 3. Restricted: a false top-k document gets more than a missed one;
+    else any document gets more than a better one below it. `log` is for the axis of trees.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "incoherence": {"restricted": [0.2, 0.1], "unrestricted": [1, 1]}}})
+    >>> rf.plots.incoherence({"truncated": curves}).get_ylabel()
+    'incoherent queries (%)'
+    """
+    which = "restricted" if restricted else "unrestricted"
+    with canvas(ax) as axes:
+        known = named_runs(runs, "incoherence")
+        draw_curves(
+            axes, {name: (c.trees, c.series["incoherence"][which]) for name, c in known.items()}
+        )
+        if log:
+            log_trees(axes)
+        axes.set_ylim(bottom=0.0)
+        axes.set_ylabel("incoherent queries (%)")
+        percent(axes.yaxis)
+        return axes
+
+
+def effective_pairs(runs: Runs, *, relative: bool = True, ax: Axes | None = None) -> Axes:
+    """Number of pairs that push, mean of the queries, by number of trees.
+
+    Adalia et al. 2025, Figure A1. Relative to the n (n - 1) / 2 pairs of a query's n documents, or
+    absolute.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "pairs": {"relative": [0.2, 0.1], "absolute": [90, 45]}}})
+    >>> rf.plots.effective_pairs(curves).lines[0].get_ydata().tolist()
+    [0.2, 0.1]
+    """
+    which = "relative" if relative else "absolute"
+    with canvas(ax) as axes:
+        known = named_runs(runs, "pairs")
+        draw_curves(axes, {name: (c.trees, c.series["pairs"][which]) for name, c in known.items()})
+        axes.set_ylim(bottom=0.0)
+        axes.set_ylabel("effective pairs (% of all)" if relative else "effective pairs per query")
+        if relative:
+            percent(axes.yaxis)
+        return axes
+
+
+def rank_changes(runs: Runs, *, ax: Axes | None = None) -> Axes:
+    """Share of positions with another document than one tree before, in the top and overall.
+
+    Svore et al. 2011, Figure 4.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "rank_changes": {"top": [0.2, 0.1], "overall": [0.5, 0.4]}}})
+    >>> len(rf.plots.rank_changes(curves).lines)
+    2
+    """
+    with canvas(ax) as axes:
+        known = named_runs(runs, "rank_changes")
+        top = next(iter(known.values())).about.get("top")
+        titles = {"overall": "whole list", "top": f"top {top}" if top else "top"}
+        lines, looks = {}, []
+        for number, (name, curves) in enumerate(known.items()):
+            for dash, (key, title) in enumerate(titles.items()):
+                lines[join(name, title)] = (curves.trees, curves.series["rank_changes"][key])
+                looks.append(look(number) | {"linestyle": DASHES[dash]})
+        draw_curves(axes, lines, looks if len(known) > 1 else None)
+        axes.set_ylim(bottom=0.0)
+        axes.set_ylabel("positions that changed (%)")
+        percent(axes.yaxis)
+        return axes
+
+
+def agreement(runs: Runs, *, ax: Axes | None = None) -> Axes:
+    """Share of documents that two objectives push the same way, by number of trees.
+
+    Svore et al. 2011, Figure 2.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "agreement": {"share": [0.6, 0.7]}}})
+    >>> rf.plots.agreement(curves).get_xlabel()
+    'trees'
+    """
+    with canvas(ax) as axes:
+        known = named_runs(runs, "agreement")
+        draw_curves(
+            axes, {name: (c.trees, c.series["agreement"]["share"]) for name, c in known.items()}
+        )
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low - 0.05, 0.0), min(high + 0.05, 1.0))  # a point is no mountain
+        axes.set_ylabel("forces that agree (%)")
+        percent(axes.yaxis)
+        return axes
+
+
+def norm_factors(runs: Runs, *, ax: Axes | None = None) -> Axes:
+    """What the norm multiplies the forces of queries with: median, and the middle 80 percent.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "norm_factors": {"low": [0.1, 0.2], "median": [0.3, 0.4], "high": [0.5, 0.9]}}})
+    >>> rf.plots.norm_factors(curves).lines[0].get_ydata().tolist()
+    [0.3, 0.4]
+    """
+    with canvas(ax) as axes:
+        known = named_runs(runs, "norm_factors")
+        for number, curves in enumerate(known.values()):
+            low, high = (curves.series["norm_factors"][key] for key in ("low", "high"))
+            color = look(number)["color"]
+            axes.fill_between(curves.trees, low, high, color=color, alpha=0.2, linewidth=0.0)
+        draw_curves(
+            axes, {name: (c.trees, c.series["norm_factors"]["median"]) for name, c in known.items()}
+        )
+        axes.set_yscale("log")
+        axes.set_ylabel("factor of a query's forces")
+        return axes
+
+
+def draw_curves(
+    axes: Any,
+    lines: Mapping[str, tuple[Any, Any]],
+    looks: Sequence[dict[str, Any]] | None = None,
+) -> None:
+    """Lines by number of trees, with a legend above."""
+    from matplotlib.ticker import MaxNLocator
+
+    draw_lines(axes, lines, looks)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+    axes.set_xlabel(TREES)
+    axes.margins(x=0.02)
+    legend_above(axes)

@@ -1,0 +1,49 @@
+"""Tables of results as text, Markdown, LaTeX, CSV and JSON, whatever is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rankforce.common.errors import RankforceError
+from rankforce.show.tables.latex import render_latex
+from rankforce.show.tables.markdown import render_markdown
+from rankforce.show.tables.records import render_csv, render_json
+from rankforce.show.tables.table import Cell, Table, check
+from rankforce.show.tables.text import render_text
+
+__all__ = ["FORMATS", "Cell", "Table", "render"]
+
+_RENDERERS: dict[str, Callable[[Table], str]] = {
+    "text": render_text,
+    "markdown": render_markdown,
+    "latex": render_latex,
+    "csv": render_csv,
+    "json": render_json,
+}
+FORMATS = tuple(_RENDERERS)
+
+
+def render(table: Table, format: str) -> str:
+    r"""`table` in one of `FORMATS`, without a line end after the last line.
+
+    CSV has the line ends of RFC 4180: write it to a file opened with `newline=""`.
+
+    >>> best = [Cell("LambdaGap-S+"), Cell("69.76", stars="***", bold=True)]
+    >>> table = Table([("system",), ("P@10",)], [[Cell("RankNet"), Cell("69.10")], best])
+    >>> print(render(table, "text"))
+    system             P@10
+    -----------------------
+    RankNet        69.10
+    LambdaGap-S+  >69.76***
+    <BLANKLINE>
+    >: best
+    >>> print(render(table, "markdown"))
+    | system | P@10 |
+    | --- | ---: |
+    | RankNet | 69.10 |
+    | LambdaGap-S+ | **69.76**\*\*\* |
+    """
+    if format not in FORMATS:
+        raise RankforceError(f"the format is {format!r}: choose one of {', '.join(FORMATS)}")
+    check(table)
+    return _RENDERERS[format](table)

@@ -1,1 +1,0 @@
-"""Whether one ranker is better than another: tests on paired queries, and many tests at once."""

@@ -1,0 +1,143 @@
+"""Every picture of the papers, on made-up data, into a folder, with a page about them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from rankforce.common.checks import check_choice, check_whole, listed
+from rankforce.common.errors import RankforceError
+from rankforce.common.files import write_whole
+from rankforce.common.live_line import LiveLine, clock
+from rankforce.show.plots.save import FORMATS, save
+from rankforce.show.plots.style import style
+from rankforce.studies import adalia, marcuzzi, svore, tunys
+from rankforce.studies.figure import Drawn, Figure
+from rankforce.studies.study import Study
+
+FIGURES: dict[str, Figure] = {
+    one.name: one for module in (marcuzzi, adalia, svore, tunys) for one in module.FIGURES
+}
+PAGE = "index.md"
+QUERIES, TREES = 200, 60
+LOG_EVERY = 10.0  # seconds without a line, where there is no terminal to draw in
+
+
+def make_figures(
+    out: str | Path,
+    *,
+    queries: int = QUERIES,
+    trees: int = TREES,
+    format: str = "png",
+    only: Sequence[str] | None = None,
+    seed: int = 0,
+    stream: TextIO | None = None,
+) -> list[Path]:
+    """Draw the pictures into the folder `out`, and write what they show into its index.md.
+
+    Rankers of `trees` trees are trained on `queries` made-up queries, each once, however many
+    pictures show it. `only` has names of pictures, `stream` gets a line for each one.
+
+    >>> import io, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> [path.name for path in make_figures(folder, only=["svore-5"], stream=io.StringIO())]
+    ['svore-5.png', 'index.md']
+    """
+    with style():  # without matplotlib, say so before anything is trained
+        chosen = choose(only)
+    ending = check_choice("format", format, FORMATS)
+    study = Study(
+        queries=check_whole("queries", queries, least=2),
+        trees=check_whole("trees", trees, least=2),
+        seed=check_whole("seed", seed, least=0),
+    )
+    folder = make_folder(out)
+    told = Told(sys.stderr if stream is None else stream)
+    study.say = told.for_now
+    for figure in chosen:
+        study.plan(figure.wants())
+    paths, drawn = [], {}
+    for figure in chosen:
+        drawn[figure] = figure.draw(study)
+        paths.append(save(drawn[figure].axes, folder / f"{figure.name}.{ending}"))
+        told.keep(f"{paths[-1]}  {figure.source}")
+    page = folder / PAGE
+    write_whole(page, describe(drawn, study, ending))
+    told.keep(f"{page}  what they show")
+    return [*paths, page]
+
+
+def choose(only: Sequence[str] | None) -> list[Figure]:
+    """The pictures of these names, in the order of the table; by default all."""
+    if only is None:
+        return list(FIGURES.values())
+    if not only:
+        raise RankforceError(f"there is no picture to draw: choose from {listed(FIGURES)}")
+    names = [check_choice("the name of a picture", name, FIGURES) for name in only]
+    return [figure for name, figure in FIGURES.items() if name in names]
+
+
+def make_folder(out: str | Path) -> Path:
+    """The folder to write into, made if it is not there."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise RankforceError(
+            f"{out} is no folder, or lies in a file: pictures need a folder"
+        ) from None
+    except OSError as error:
+        raise RankforceError(f"{out}: the folder cannot be made ({error.strerror})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise RankforceError(f"{out}: one may not write into this folder")
+    return folder
+
+
+def describe(drawn: dict[Figure, Drawn], study: Study, ending: str) -> str:
+    """A page with every picture: what it shows, what its paper says, and whether that holds."""
+    findings = [finding for one in drawn.values() for finding in one.findings]
+    held = sum(finding.holds for finding in findings)
+    lines = [
+        "# Pictures of the papers, on made-up data",
+        "",
+        f"Rankers of {study.trees} trees on {study.queries} made-up queries, seed {study.seed}: "
+        "far smaller than in the papers, and no data of theirs. Every sentence on what holds is "
+        f"computed, from this one seed and without tests of significance; {held} of "
+        f"{len(findings)} hold.",
+    ]
+    for figure, one in drawn.items():
+        name = f"{figure.name}.{ending}"
+        link = f"[{name}]({name})" if ending == "pdf" else f"![{figure.name}]({name})"
+        lines += ["", f"## {figure.name}", "", link, "", f"{figure.source}. {figure.caption}", ""]
+        lines += [f"- {finding}" for finding in one.findings]
+    return "\n".join(lines) + "\n"
+
+
+class Told:
+    """Progress: a line that changes in a terminal, and lines that stay."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._line = LiveLine(stream) if stream.isatty() else None
+        self._start = self._last = time.monotonic()
+
+    def for_now(self, text: str) -> None:
+        """What goes on."""
+        if self._line is not None:
+            self._line.draw(f"{self._clock()}  {text}")
+        elif time.monotonic() - self._last > LOG_EVERY:
+            self.keep(text)
+
+    def keep(self, text: str) -> None:
+        """What is done."""
+        if self._line is not None:
+            self._line.clear()
+        print(f"{self._clock()}  {text}", file=self._stream, flush=True)
+        self._last = time.monotonic()
+
+    def _clock(self) -> str:
+        return clock(round(time.monotonic() - self._start))

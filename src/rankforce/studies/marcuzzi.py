@@ -1,0 +1,219 @@
+"""The pictures of Marcuzzi et al. 2023: incoherent forces, and Lambda-eX against them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import rankforce as rf
+from rankforce.diagnostics import incoherence
+from rankforce.show.plots.lists import draw_bars
+from rankforce.show.plots.style import panels, share_legend, style
+from rankforce.studies.figure import Drawn, Figure, Finding, percent
+from rankforce.studies.study import VALIDATION, K, Trial, Want
+
+if TYPE_CHECKING:
+    from rankforce.studies.study import Study
+
+SHAPES = {"istella-s": "Istella-S", "mslr": "MSLR-WEB30K"}
+EX = ("static", "random", "all")
+STRATEGIES = (*EX, "all-static", "all-random")
+# A made-up query for NDCG@2: the best document is second, and those of grade 2 are missed.
+EXAMPLE = [1, 3, 0, 2, 1, 2, 0, 2, 0]
+
+
+def objectives() -> dict[str, Any]:
+    """LambdaMART at three truncation levels, and Lambda-eX."""
+    truncated = {"τ = k": K, "τ = k + 3": K + 3, "τ = ∞": math.inf}
+    made = {name: rf.objective("lambdarank-ndcg", k=K, tau=tau) for name, tau in truncated.items()}
+    return made | {f"eX {name}": rf.objective(f"lambdamart-ex {name}", k=K) for name in EX}
+
+
+def wants() -> list[Want]:
+    """All of them on two shapes of data."""
+    runs = [Trial(one, shape) for shape in SHAPES for one in objectives().values()]
+    return [Want(run, ("incoherence",)) for run in runs]
+
+
+def ramp(n: int) -> list[float]:
+    """Scores of n documents, best first, 0.01 apart as in the paper."""
+    return [0.01 * (n - rank) for rank in range(1, n + 1)]
+
+
+def examples() -> dict[str, list[int]]:
+    """The four lists; in (c) as few documents lie between the relevant two as it takes."""
+    between = next(n for n in range(4, 100) if is_incoherent([1, *[0] * n, 2]))
+    return {
+        "(a)": [1, 2, 0, 0, 0],
+        "(b)": [1, 0, 0, 0, 2],
+        "(c)": [1, *[0] * between, 2],
+        "(d)": [1, 2, 0, 0, 1],
+    }
+
+
+def is_incoherent(labels: list[int]) -> bool:
+    """Whether the forces of LambdaRank, truncated at 1, are so."""
+    objective = rf.objective("lambdarank-ndcg", k=1)
+    return incoherence(objective, ramp(len(labels)), labels).share > 0.0
+
+
+def draw_examples(study: Study) -> Drawn:
+    """Figure 1."""
+    lists = examples()
+    longest = max(map(len, lists.values()))
+    with style():
+        axes = panels(1, len(lists), (7.0, 0.75 + 0.24 * longest))
+        for one, (name, labels) in zip(axes, lists.items(), strict=True):
+            objective = {"forces, τ = 1": rf.objective("lambdarank-ndcg", k=1)}
+            rf.plots.forces(ramp(len(labels)), labels, objective, k=1, ax=one)
+            one.set_ylim(longest + 0.6, 0.0)
+            one.text(0.0, 0.3, name)
+            if one is not axes[0]:
+                one.set_ylabel("")
+    found = [name for name, labels in lists.items() if is_incoherent(labels)]
+    claim = "(a) and (c) are incoherent, (b) and (d) are not"
+    seen = f"{' and '.join(found) or 'none'} incoherent, (c) from {len(lists['(c)'])} documents on"
+    return Drawn(axes[0], [Finding(claim, seen, found == ["(a)", "(c)"])])
+
+
+def full_set(objective: Any, labels: list[int]) -> set[int]:
+    """Rows that the objective pairs with every document of another label: the set X."""
+    scores = ramp(len(labels))
+    pairs = objective.pairs(scores, labels)
+    counts = np.bincount(np.concatenate([pairs.hi, pairs.lo]), minlength=len(labels))
+    grades = np.asarray(labels)
+    others = np.array([np.count_nonzero(grades != grade) for grade in labels])
+    return set(np.flatnonzero(counts == others).tolist())
+
+
+def draw_strategies(study: Study) -> Drawn:
+    """Figure 2."""
+    sets = {"τ = k": full_set(rf.objective("lambdarank-ndcg", k=2), EXAMPLE)}
+    for name in STRATEGIES:
+        sets[name] = full_set(rf.objective(f"lambdamart-ex {name}", k=2), EXAMPLE)
+    top = sets["τ = k"]
+    with style():
+        axes = panels(1, len(sets) + 1, (7.0, 2.3), share_y=True)
+        draw_bars(axes[0], sorted(EXAMPLE, reverse=True), title="ideal")
+        for one, (name, rows) in zip(axes[1:], sets.items(), strict=True):
+            draw_bars(one, EXAMPLE, title=name, chosen=top, added=rows - top)
+        for one in axes:
+            one.axhline(2.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)))
+        axes[0].set_ylabel("rank")
+        key = "framed: compared with every document; hatched: added to the top $k$ = 2"
+        axes[0].figure.supxlabel(key, fontsize=7.0)
+    missed = {row for row, grade in enumerate(EXAMPLE) if grade == 2 and row >= 2}
+    added = {name: rows - top for name, rows in sets.items()}
+    is_so = (
+        added["static"] == {min(missed)}
+        and len(added["random"]) == 1
+        and added["random"] <= missed
+        and added["all"] == missed
+    )
+    claim = (
+        "static adds the best-ranked missed document for each false one, random any, all every one"
+    )
+    seen = ", ".join(
+        f"{name} adds ranks {' '.join(str(row + 1) for row in sorted(rows))}"
+        for name, rows in added.items()
+        if name in EX
+    )
+    return Drawn(axes[0], [Finding(claim, seen, is_so)])
+
+
+def draw_incoherence(study: Study) -> Drawn:
+    """Figure 3."""
+    findings = []
+    with style():
+        axes = panels(1, 2, (7.0, 2.9))
+        for one, (shape, title) in zip(axes, SHAPES.items(), strict=True):
+            curves = {
+                name: study.train(Trial(objective, shape)).curves
+                for name, objective in objectives().items()
+            }
+            rf.plots.incoherence(curves, ax=one)
+            one.set_xlabel(f"trees (data of {title}'s shape)")
+            findings += _judge(curves, title)
+        axes[1].set_ylabel("")
+        share_legend(axes)
+    return Drawn(axes[0], findings)
+
+
+def _judge(curves: dict[str, Any], title: str) -> list[Finding]:
+    """By the mean over all trees: single trees go up and down."""
+    means = {
+        name: float(np.mean(one.series["incoherence"]["restricted"]))
+        for name, one in curves.items()
+    }
+    last = {name: one.last["incoherence"]["restricted"] for name, one in curves.items()}
+    usual, wider, full, *extended = means.values()
+    seen = ", ".join(f"{name} {percent(share)}" for name, share in means.items())
+    return [
+        Finding(
+            f"truncated at k has the most incoherent queries, k + 3 fewer ({title}'s shape)",
+            f"mean over the trees {seen}",
+            usual == max(means.values()) and wider < usual,
+        ),
+        Finding(
+            f"all of Lambda-eX have about as few as without truncation ({title}'s shape)",
+            f"mean over the trees {percent(min(extended))} to {percent(max(extended))} against "
+            f"{percent(full)}; after the last one "
+            + ", ".join(f"{name} {percent(share)}" for name, share in last.items()),
+            max(extended) - full < (wider - full) / 2,
+        ),
+    ]
+
+
+def draw_performance(study: Study) -> Drawn:
+    """Figure 4."""
+    runs = {name: Trial(one, "istella-s") for name, one in objectives().items()}
+    with style():
+        histories = {name: study.train(run).ranker for name, run in runs.items()}
+        axes = rf.plots.metric_curves(histories, metric=f"ndcg@{K}", data=VALIDATION)
+        axes.set_ylabel(f"NDCG@{K}, validation")
+    values = {name: study.history(run, VALIDATION, f"ndcg@{K}") for name, run in runs.items()}
+    early = max(round(0.3 * study.trees), 1)
+    extended = max(values["eX random"][:early])
+    wider = values["τ = k + 3"][-1]
+    finding = Finding(
+        "the first 30 % of the trees of Lambda-eX random do as well as all of τ = k + 3",
+        f"NDCG@{K} {extended:.4f} within {early} trees, {wider:.4f} with {study.trees}",
+        extended >= wider,
+    )
+    return Drawn(axes, [finding])
+
+
+PAPER = "Marcuzzi et al. 2023, Figure"
+FIGURES = [
+    Figure(
+        "marcuzzi-1",
+        f"{PAPER} 1",
+        "Forces of LambdaRank, truncated at 1, on four lists: numbers in bars are grades, arrows "
+        "forces; incoherent where the best document gets less push than a worse one above it.",
+        draw_examples,
+    ),
+    Figure(
+        "marcuzzi-2",
+        f"{PAPER} 2",
+        "Documents that each strategy compares with all others at k = 2, found from the pairs: the "
+        "top 2 (framed), and the missed ones that it adds (orange, hatched).",
+        draw_strategies,
+    ),
+    Figure(
+        "marcuzzi-3",
+        f"{PAPER} 3",
+        f"Share of queries in which a false top-{K} document gets more push than a missed one; "
+        "Istella-S stands in for Istella-X, whose lists are twenty times as long.",
+        draw_incoherence,
+        wants,
+    ),
+    Figure(
+        "marcuzzi-4",
+        f"{PAPER} 4",
+        f"NDCG@{K} on the validation queries after each tree, data of Istella-S's shape.",
+        draw_performance,
+        lambda: [want for want in wants() if want.run.shape == "istella-s"],
+    ),
+]

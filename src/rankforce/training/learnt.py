@@ -1,0 +1,118 @@
+"""What a fitted ranker has learnt: its trees, its story, and what features do in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rankforce.common.notes import note
+from rankforce.engines.lightgbm.grow import make_booster
+from rankforce.models.importance import importance
+from rankforce.models.model import Model
+from rankforce.training.checkpoint import same_rows
+from rankforce.training.watch import History, deciding_set
+
+
+class Learnt(BaseEstimator):  # type: ignore[misc]
+    """Facts about a model, in the words of LightGBM's and XGBoost's rankers."""
+
+    model_: Model
+
+    @property
+    def best_iteration_(self) -> int | None:
+        """Number of trees at the best value of the deciding metric; without one, all of them."""
+        check_is_fitted(self, "model_")
+        return self.model_.best_iteration
+
+    @property
+    def best_iteration(self) -> int | None:
+        """The best iteration as XGBoost counts, from 0: one less than `best_iteration_`."""
+        return None if self.best_iteration_ is None else self.best_iteration_ - 1
+
+    @property
+    def best_score(self) -> float | None:
+        """The deciding metric at the best iteration; None if no data set decides."""
+        best = self.best_score_.get(self._deciding or "", {})
+        return next(iter(best.values()), None)
+
+    @property
+    def _deciding(self) -> str | None:
+        marks = self.model_.data
+        own = marks.get("training", {})
+        return deciding_set(self.model_.history, lambda name: same_rows(marks.get(name, {}), own))
+
+    @property
+    def evals_result_(self) -> History:
+        """The history of every metric on every validation set."""
+        check_is_fitted(self, "model_")
+        return self.model_.history
+
+    def evals_result(self) -> History:
+        """The histories under XGBoost's names of data sets: validation_0, validation_1, ..."""
+        histories = enumerate(self.evals_result_.values())
+        return {f"validation_{number}": own for number, own in histories}
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of trees that make the scores."""
+        check_is_fitted(self, "model_")
+        return self.model_.used
+
+    n_iter_ = n_estimators_
+
+    @property
+    def best_score_(self) -> dict[str, dict[str, float]]:
+        """Every metric on every validation set at the best iteration."""
+        best = self.best_iteration_ or 0
+        return {
+            name: {metric: values[best - 1] for metric, values in metrics.items() if values}
+            for name, metrics in self.evals_result_.items()
+        }
+
+    @property
+    def booster_(self) -> Any:
+        """The model as a plain LightGBM booster; without a base that is not made of trees."""
+        check_is_fitted(self, "model_")
+        if self.model_.base is not None:
+            kind = type(self.model_.base).__name__
+            note(f"the booster has the trees behind the base, but not the base, a {kind}")
+        return make_booster(self.model_.text())
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features that the model was trained on."""
+        check_is_fitted(self, "model_")
+        return len(self.model_.feature_names)
+
+    @property
+    def feature_name_(self) -> list[str]:
+        """Names of the features."""
+        check_is_fitted(self, "model_")
+        return self.model_.feature_names
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each feature: as `importance_type` says, by default the number of splits.
+
+        They are not divided by their sum.
+        """
+        return self.importance(self.get_params(deep=False).get("importance_type") or "split")
+
+    def importance(self, kind: str = "gain") -> NDArray[Any]:
+        """Importance of each feature by "gain", "split", "mean_gain", "cover" or "total_cover".
+
+        "gain" is the sum over splits, as in LightGBM; XGBoost's names "weight" (splits) and
+        "total_gain" (gain) are understood, what it calls "gain" is "mean_gain" here.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> bool(ranker.importance("gain").max() > 0), int(ranker.importance("split").sum())
+        (True, 4)
+        """
+        check_is_fitted(self, "model_")
+        trees = self.model_.trees[: self.model_.used]
+        return importance(trees, self.n_features_in_, kind=kind)

@@ -1,0 +1,60 @@
+"""Rankers from files: nothing in them is ever executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.models.folder import MANIFEST
+from rankforce.models.model import Model, load_model
+from rankforce.training.ranker import Ranker
+from rankforce.training.settings import Settings
+
+
+def load(path: str | Path, *, base: Any = None) -> Ranker:
+    """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
+
+    Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
+    folder, if that was one of another kind: trees of a base are in the ranker's own files. Another
+    one than that is refused.
+    """
+    model = load_model(path, base=load(base) if isinstance(base, (str, Path)) else base)
+    try:
+        return make_ranker(model)
+    except ValueError as error:
+        raise RankforceError(f"{Path(path) / MANIFEST}: {error}") from None
+
+
+def load_one(path: str | Path, base: Any) -> Ranker:
+    """One of several models, of which only those that stand on another one get `base`."""
+    if base is None or load_model(path, checks_base=False).base is None:
+        return load(path)
+    return load(path, base=base)
+
+
+def make_ranker(model: Model) -> Ranker:
+    """A fitted ranker around a model."""
+    defaults = Settings()
+    params: dict[str, Any] = {
+        name: _restored(value)
+        for name, value in model.parameters.items()
+        if name != "base" and getattr(defaults, name, None) != value
+    }
+    try:
+        ranker = Ranker(**params)
+    except TypeError as error:
+        raise RankforceError(
+            f"the manifest's parameters are not those of a ranker: {error}"
+        ) from None
+    ranker.model_ = model
+    return ranker
+
+
+def _restored(value: Any) -> Any:
+    """A value of a manifest; JSON has no infinity."""
+    if isinstance(value, dict):
+        return {key: _restored(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_restored(entry) for entry in value]
+    return float("inf") if value == "inf" else value

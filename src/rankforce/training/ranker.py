@@ -1,0 +1,401 @@
+"""The estimator: scikit-learn's manners, LightGBM's parameter names, any ranking objective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
+from rankforce.data.missing import mark_missing, with_missing
+from rankforce.data.ranking import Ranking, rank_documents
+from rankforce.data.ranking_data import RankingData
+from rankforce.forces.base import AnyObjective
+from rankforce.measures.average import mean
+from rankforce.measures.metric import Metric
+from rankforce.measures.scoreboard import Scoreboard
+from rankforce.models.outside import outside_scores
+from rankforce.training.aliases import same
+from rankforce.training.also_called import also_called
+from rankforce.training.base import Base, open_base, stand_on
+from rankforce.training.callbacks import understand
+from rankforce.training.eval_functions import of_queries
+from rankforce.training.eval_sets import (
+    eval_pairs,
+    make_parts,
+    split_qid,
+    weights,
+    without_qid,
+)
+from rankforce.training.learnt import Learnt
+from rankforce.training.loop import Part, fit
+from rankforce.training.prediction import (
+    choose_trees,
+    tree_contributions,
+    tree_leaves,
+    tree_scores,
+)
+from rankforce.training.settings import Settings, make_settings
+from rankforce.training.watch import make_metrics
+
+
+class Ranker(Learnt):
+    """A ranker of boosted trees for any objective of :func:`rankforce.objective`.
+
+    `k` is the cutoff one cares about; the other parameters of the objective (`tau`, `mu`, `gain`,
+    ...) go by name too. Trees have LightGBM's parameters under its names or XGBoost's.
+    `step` is how far a leaf moves: "newton", "gradient" or "exact-newton". `base` is what the first
+    tree starts from: None, "regressor" (trees fitted to the labels), a ranker, its folder or a
+    model of LightGBM, whose trees come first, or any other model with `predict`.
+    `checkpoint` is a folder to write to while training, and to go on from. `progress` is None (a
+    live line in terminals, else log lines), True or False.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=50, seed=1)
+    >>> ranker = rf.Ranker("lambdarank-ndcg", k=10, n_estimators=5, num_leaves=4, progress=False)
+    >>> ranker.fit(data.features, data.labels, group=data.group).predict(data.features).shape
+    (...,)
+    """
+
+    def __init__(
+        self,
+        objective: str | AnyObjective | Any = "lambdarank-ndcg",
+        *,
+        k: int | None = None,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_child_samples: int = 20,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 0.0,
+        norm: str = "lightgbm",
+        step: str = "newton",
+        base: Any = None,
+        seed: int = 0,
+        threads: int | None = None,
+        checkpoint: str | Path | None = None,
+        progress: bool | None = None,
+        **others: Any,
+    ) -> None:
+        self.objective = objective
+        self.k = k
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.norm = norm
+        self.step = step
+        self.base = base
+        self.seed = seed
+        self.threads = threads
+        self.checkpoint = checkpoint
+        self.progress = progress
+        self._others = others
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, those given under other names included."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        return params | self._others
+
+    def set_params(self, **params: Any) -> Ranker:
+        """Change parameters by name."""
+        own = super().get_params(deep=False)
+        for name, value in params.items():
+            if name in own:
+                setattr(self, name, value)
+            else:
+                self._others[name] = value
+        return self
+
+    def settings(self, **more: Any) -> Settings:
+        """The settings that `fit` would use; a mistake among the parameters is an error."""
+        given = self.get_params(deep=False)
+        defaults = type(self)().get_params(deep=False)
+        kept = {n: v for n, v in given.items() if n in self._others or not same(v, defaults[n])}
+        kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
+        return make_settings(kept, **more)
+
+    @also_called(
+        base_margin="init_score",
+        sample_weight_eval_set="eval_sample_weight",
+        base_margin_eval_set="eval_init_score",
+        xgb_model="init_model",
+    )
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        sources: Mapping[str, Any] | None = None,
+        preferences: Any = None,
+        init_score: Any = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        eval_names: Sequence[str] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: Any = None,
+        eval_at: Sequence[int] | None = None,
+        early_stopping_rounds: int | None = None,
+        feature_name: Any = "auto",
+        categorical_feature: Any = "auto",
+        callbacks: Sequence[Any] | None = None,
+        init_model: Any = None,
+        verbose: bool | int | None = None,
+    ) -> Ranker:
+        """Train on rows with features `X` and labels `y`; `X` may also be a RankingData.
+
+        `eval_set` is a list of (X, y) pairs or of RankingData. The first metric on the first of
+        them that is not the training set decides the best iteration and early stopping, be it asked
+        for by `early_stopping_rounds` or by a callback of LightGBM or XGBoost; the training set,
+        the same rows with the same labels, never decides. `init_score` has scores to start from,
+        `init_model` a model to go on from instead of `base`, `sources` further label columns by
+        name, `preferences` explicit pairs of rows.
+
+        `eval_metric` is a name, a metric, a scorecard, a function or a list of these. A function
+        f(scores, labels) sees one query, and so does XGBoost's f(y_true, y_score), a cost that
+        returns a number; LightGBM's f(y_true, y_pred[, weight[, group]]) sees all rows and returns
+        (name, value, is_higher_better). `callbacks` are called after each tree; LightGBM's
+        `reset_parameter` and XGBoost's `LearningRateScheduler` set the learning rate of each.
+
+        XGBoost's names of arguments are understood too, as is a column "qid" of a frame, and a
+        `sample_weight` with one entry for each query.
+        """
+        own = self.settings()
+        calls = understand(
+            [*(self._others.get("callbacks") or ()), *(callbacks or ())],
+            {
+                "early_stopping_rounds": early_stopping_rounds or own.early_stopping_rounds,
+                "min_delta": own.min_delta or None,
+            },
+        )
+        asked = {"eval_metric": eval_metric, "eval_at": eval_at, "base": init_model}
+        asked["early_stopping_rounds"] = early_stopping_rounds
+        asked["progress"] = None if verbose is None else bool(verbose)
+        settings = self.settings(**asked | calls.settings)
+        train, given = X, (X, y)
+        if not isinstance(X, RankingData):
+            X, qid = split_qid(X, qid, group)
+            train = RankingData(
+                X,
+                y,
+                qid=qid,
+                group=group,
+                **{"query_weight": query_weight} | weights(sample_weight, qid, group),
+                sources=sources,
+                preferences=preferences,
+                feature_names=None if isinstance(feature_name, str) else feature_name,
+                categorical=None if isinstance(categorical_feature, str) else categorical_feature,
+            )
+        if not (train.has_labels or train.sources or train.preferences is not None):
+            raise RankforceError("training needs labels: give y")
+        base = open_base(self.base if init_model is None else init_model)
+        train = stand_on(base, with_missing(train, settings.missing))
+        part = Part("training", train, _start_scores(base, train, init_score))
+        beside = {"qid": eval_qid, "group": eval_group}
+        beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
+        valid = make_parts(
+            eval_pairs(eval_set, eval_X, eval_y),
+            part,
+            beside,
+            names=eval_names,
+            given=given,
+            make_data=lambda pair, own: with_missing(
+                self._eval_data(pair, train, **own), settings.missing
+            ),
+            start_from=lambda data, start: _start_scores(base, data, start),
+        )
+        self.model_ = fit(
+            settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
+        )
+        return self
+
+    def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
+        if isinstance(pair, RankingData):
+            return pair.like(train.schema)
+        X, y = pair
+        if X is train or X is train.features:
+            return train if y is None or y is train.labels else _relabel(train, y)
+        if parts["qid"] is None and parts["group"] is None:
+            raise RankforceError("eval_set needs queries: give eval_qid or eval_group")
+        return RankingData(
+            X,
+            y,
+            **parts,
+            like=train.schema,
+        )
+
+    @also_called(base_margin="init_score")
+    def predict(
+        self,
+        X: Any,
+        *,
+        num_iteration: int | None = None,
+        init_score: Any = None,
+        start_iteration: int = 0,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        iteration_range: tuple[int, int] | None = None,
+        ntree_limit: int | None = None,
+        raw_score: bool = False,
+        output_margin: bool = False,
+        validate_features: bool = False,
+    ) -> NDArray[Any]:
+        """Scores, one per row: the higher, the better.
+
+        They come from the trees up to the best iteration if training stopped early, else from all.
+        LightGBM's `start_iteration` and `num_iteration`, or XGBoost's `iteration_range` or
+        `ntree_limit`, choose other trees. `pred_leaf` gives the leaf of each row in each tree
+        instead, `pred_contrib` what :meth:`contributions` does. `raw_score`
+        and `output_margin` change nothing, because scores are never transformed, nor does
+        `validate_features`, because names of features are always compared.
+        """
+        check_is_fitted(self, "model_")
+        model = self.model_
+        trees = choose_trees(
+            model,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            iteration_range=iteration_range,
+            ntree_limit=ntree_limit,
+        )
+        data = mark_missing(
+            self._features(without_qid(X, model.feature_names)), model.parameters.get("missing")
+        )
+        threads = make_settings({"threads": self.threads}).thread_count
+        if pred_leaf:
+            return tree_leaves(model, data, trees, threads=threads)
+        start = init_score
+        if start is None and model.base is not None and not trees.start:
+            start = outside_scores(model.base, data)
+        if pred_contrib:
+            found = tree_contributions(model, data, trees, threads=threads)
+            total = found[:, -1]
+        else:
+            found = total = tree_scores(model, data, trees, threads=threads)
+        if start is not None:
+            total += np.asarray(start, dtype=np.float64)
+        return found
+
+    def contributions(self, X: Any) -> Floats:
+        """How much each feature adds to the score of each row: SHAP values.
+
+        One column per feature, and a last one with what is expected of any row, and the scores of a
+        base model; a row adds up to its score.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> bool(np.allclose(ranker.contributions(data).sum(axis=1), ranker.predict(data)))
+        True
+        """
+        return self.predict(X, pred_contrib=True)
+
+    def _features(self, X: Any) -> Any:
+        if isinstance(X, RankingData):
+            return X.like(self.model_.schema).features
+        from rankforce.data.frames import to_matrix
+
+        return to_matrix(X, like=self.model_.schema).values
+
+    def rank(
+        self, X: Any, qid: Any = None, top: int | None = None, *, group: Any = None
+    ) -> Ranking:
+        """The best documents of each query, best first: rows, ranks, scores, queries.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> best = ranker.rank(data, top=1)
+        >>> len(best.row) == len(data.sizes), set(best.rank.tolist())
+        (True, {1})
+        """
+        scores = self.predict(X)
+        if isinstance(X, RankingData):
+            return rank_documents(scores, index=X.index, qid=X.qid, top=top)
+        return rank_documents(scores, qid=qid, group=group, top=top)
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        metric: Any = None,
+    ) -> float:
+        """Mean of a metric over the queries, by default the one that the objective is for.
+
+        A metric that is better when lower comes negated, so that higher is always better. A query
+        counts with the mean weight of its rows.
+        """
+        check_is_fitted(self, "model_")
+        data = X
+        if not isinstance(X, RankingData):
+            X, qid = split_qid(X, qid, group)
+            if qid is None and group is None:
+                raise RankforceError(
+                    "score needs queries: give qid= or group= (in GridSearchCV: scikit-learn's "
+                    "metadata routing with set_fit_request(qid=True).set_score_request(qid=True))"
+                )
+            data = RankingData(
+                X,
+                y,
+                qid=qid,
+                group=group,
+                **weights(sample_weight, qid, group),
+                like=self.model_.schema,
+            )
+        if not data.has_labels:
+            raise RankforceError("score needs labels: give y")
+        chosen = self._metric(metric)
+        board = Scoreboard([chosen], data)
+        average = mean(board.values(self.predict(data))[0], data.metric_weight)
+        return average if chosen.higher_is_better else -average
+
+    def _metric(self, wanted: Any) -> Metric:
+        """The metric asked for, or the first one watched, or the one the objective is for."""
+        given = (
+            wanted or self._others.get("eval_metric") or self.model_.parameters.get("eval_metric")
+        )
+        if given is not None and isinstance(self.objective, str):
+            return of_queries(make_metrics(given, None, k=self.k)[:1])[0]
+        settings = self.settings()
+        return of_queries(make_metrics(given, settings.make_objective(), k=settings.k)[:1])[0]
+
+    def save(self, folder: str | Path) -> None:
+        """Write LightGBM's model text and a manifest (JSON) into `folder`."""
+        check_is_fitted(self, "model_")
+        self.model_.save(folder)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:
+    return base.scores(data) if given is None else np.asarray(given, dtype=np.float64)
+
+
+def _relabel(data: RankingData, y: Any) -> RankingData:
+    return RankingData(data.features, y, qid=data.qid, feature_names=data.feature_names)
