@@ -62,7 +62,7 @@ def test_objectives_as_json() -> None:
     ("arguments", "expected"),
     [
         (("objectives", "lambdagapx+++"), "did you mean 'LambdaGap-X++'"),
-        (("demo", "--k", "0"), "k is 0: it must be a whole number from 1 up"),
+        (("demo", "--k", "0"), "k is 0: it must be an integer from 1 up"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: tuple[str, ...], expected: str) -> None:

@@ -64,7 +64,7 @@ def test_training_records_and_remembers_its_files(folder: Path) -> None:
     [
         (["--what", "pears"], "diagnostic is 'pears': choose 'incoherence'"),
         (["--objective", "rankent"], "unknown objective 'rankent'"),
-        (["--every", "0"], "every is 0: it must be a whole number from 1 up"),
+        (["--every", "0"], "every is 0: it must be an integer from 1 up"),
         (["--top", "0"], "top is 0"),
         (["-k", "0"], "k is 0"),
         (["--metric", "ndgc@5"], "ndgc"),

@@ -118,7 +118,7 @@ def test_a_terminal_without_unicode_gets_plain_bars(folder: Path) -> None:
         (["--model", "plain.txt"], "neither an objective nor a model that says its own"),
         (["--model", "run", "--norm", "l2"], "unknown norm 'l2'"),
         (["--model", "run", "--objective", "ranknett"], "did you mean 'RankNet'"),
-        (["--model", "run", "--top", "0"], "top is 0: it must be a whole number from 1 up"),
+        (["--model", "run", "--top", "0"], "top is 0: it must be an integer from 1 up"),
         (["--model", "nowhere"], "cannot read a model"),
     ],
 )

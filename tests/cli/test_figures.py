@@ -51,7 +51,7 @@ def test_the_page_has_each_picture_and_what_holds(folder: Path) -> None:
         findings = [line for line in part.splitlines() if line.startswith("- ")]
         assert findings
         assert all(line.endswith(("as in the paper.", "as expected.")) for line in findings)
-    assert "Rankers of 3 trees on 6 made-up queries, seed 0" in text
+    assert "Rankers of 3 trees on 6 synthetic queries, seed 0" in text
 
 
 def test_some_pictures_in_another_format(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_some_pictures_in_another_format(tmp_path: Path) -> None:
     [
         (("--only", "adalia-9"), "the name of a picture is 'adalia-9': choose 'marcuzzi-1', "),
         (("--format", "gif"), "format is 'gif': choose 'png', 'pdf' or 'svg'"),
-        (("--queries", "1"), "queries is 1: it must be a whole number from 2 up"),
+        (("--queries", "1"), "queries is 1: it must be an integer from 2 up"),
         (("--trees", "0"), "trees is 0"),
         (("--seed", "-1"), "seed is -1"),
     ],

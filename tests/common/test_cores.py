@@ -1,4 +1,4 @@
-"""How many cores a process may use: made-up cgroups, of both versions, one inside the other."""
+"""How many cores a process may use: synthetic cgroups, of both versions, one inside the other."""
 
 from __future__ import annotations
 

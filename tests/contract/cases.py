@@ -122,7 +122,7 @@ def plain_cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class Data:
-    """Queries of made-up scores and labels."""
+    """Queries of synthetic scores and labels."""
 
     scores: Floats
     labels: Floats

@@ -244,7 +244,7 @@ class TestReading:
             ("b d1 d5 1 1\n", ", line 1: 5 words, expected 'qid docid_hi docid_lo"),
             ("b\n", ", line 1: 1 words, expected"),
             ("b d1 d5 1\n# x\n0 2\n", ": line 3 has two words and line 1 has four, expected"),
-            ("0 2\n0 6\n", ", line 2: there is no row '6', expected a whole number below 6"),
+            ("0 2\n0 6\n", ", line 2: there is no row '6', expected an integer below 6"),
             ("0 -1\n", ", line 1: there is no row '-1'"),
             ("0 " + "9" * 5000, ", line 1: there is no row '999"),
             ("0 ٢\n", ", line 1: there is no row '٢'"),

@@ -1,4 +1,4 @@
-"""Made-up data: the facts of each shape, the same bytes again, and a signal worth learning."""
+"""Synthetic data: the facts of each shape, the same bytes again, and a signal worth learning."""
 
 from __future__ import annotations
 
@@ -180,10 +180,10 @@ def test_features_tell_which_of_two_equal_grades_is_clicked_more(name):
     ("options", "sentence"),
     [
         ({"shape": "mslr-web"}, "shape 'mslr-web' is unknown: choose one of mslr, istella-s"),
-        ({"queries": -1}, "queries is -1: a whole number from 1 up"),
-        ({"queries": 0}, "queries is 0: a whole number from 1 up"),
-        ({"queries": 2.5}, "queries is 2.5: a whole number from 1 up"),
-        ({"seed": -3}, "seed is -3: a whole number from 0 up"),
+        ({"queries": -1}, "queries is -1: an integer from 1 up"),
+        ({"queries": 0}, "queries is 0: an integer from 1 up"),
+        ({"queries": 2.5}, "queries is 2.5: an integer from 1 up"),
+        ({"seed": -3}, "seed is -3: an integer from 0 up"),
     ],
 )
 def test_a_mistake_is_named(options, sentence):

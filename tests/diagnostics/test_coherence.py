@@ -87,7 +87,7 @@ def test_threads_and_order_of_queries_do_not_matter() -> None:
 def test_no_query_and_wrong_values() -> None:
     objective = rf.objective("ranknet")
     assert incoherence(objective, [], [], group=[]).share == 0.0
-    with pytest.raises(ValueError, match=r"k is 0: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match=r"k is 0: it must be an integer from 1 up"):
         incoherence(objective, [1.0], [1], k=0)
     with pytest.raises(ValueError, match=r"there are 2 scores|2"):
         incoherence(objective, [1.0, 2.0], [1])

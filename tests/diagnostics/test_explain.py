@@ -244,7 +244,7 @@ def test_preferences_need_no_labels() -> None:
     [
         ({"query": "1"}, "no query '1' among 2: the closest are 10"),
         ({"query": "zebra"}, "no query 'zebra' among 2: there are such as 10, 2"),
-        ({"k": 0}, "k is 0: it must be a whole number from 1 up"),
+        ({"k": 0}, "k is 0: it must be an integer from 1 up"),
         ({"doc_ids": ["a"]}, "doc_ids has 1 entries, but there are 3 rows"),
         ({"norm": "l2"}, "unknown norm 'l2'"),
         ({"scores": [1.0]}, r"scores have shape \(1,\), but there are 3 labels"),
@@ -338,7 +338,7 @@ def test_top_and_pairs_limit_what_is_shown(data: Any, scores: Any) -> None:
     assert "the 3 of " in text
     assert len(lines_of(text.split("of all force\n")[1])) == 1 + 3
     for wrong in ({"top": 0}, {"pairs": -1}, {"width": 0}):
-        with pytest.raises(ValueError, match="it must be a whole number"):
+        with pytest.raises(ValueError, match="it must be an integer"):
             found.table(**wrong)
     with pytest.raises(ValueError, match="unknown encoding 'klingon'"):
         found.table(encoding="klingon")

@@ -44,7 +44,7 @@ def test_empty_queries_do_not_count() -> None:
 
 
 def test_wrong_top() -> None:
-    with pytest.raises(ValueError, match="top is 0: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match="top is 0: it must be an integer from 1 up"):
         label_mix([1.0], [1], top=0)
     with pytest.raises(ValueError, match=r"top is 1\.5"):
         rank_changes([1.0], [1.0], top=1.5)  # type: ignore[arg-type]

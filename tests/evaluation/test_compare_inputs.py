@@ -183,10 +183,10 @@ class TestMistakes:
             ({"confidence": 95}, "confidence is 95: it must be a number between 0 and 1"),
             ({"confidence": math.nan}, "confidence is nan: it must be"),
             ({"confidence": "high"}, "confidence is 'high': it must be"),
-            ({"resamples": 99}, "resamples is 99: it must be a whole number from 100 up"),
-            ({"resamples": 1e4}, "resamples is 10000.0: it must be a whole number"),
-            ({"seed": -1}, "seed is -1: it must be a whole number from 0 up"),
-            ({"threads": 0}, "threads is 0: it must be a whole number from 1 up"),
+            ({"resamples": 99}, "resamples is 99: it must be an integer from 100 up"),
+            ({"resamples": 1e4}, "resamples is 10000.0: it must be an integer"),
+            ({"seed": -1}, "seed is -1: it must be an integer from 0 up"),
+            ({"threads": 0}, "threads is 0: it must be an integer from 1 up"),
             ({"missing": "none"}, "missing is 'none': choose 'error', 'zero' or 'skip'"),
             ({"metric": "nndcg"}, "unknown metric 'nndcg': did you mean 'NDCG'"),
             ({"metric": ["p@5"]}, "a metric is made by name or from a function, got ['p@5']"),
@@ -251,7 +251,7 @@ class TestMistakes:
         c = compare()
         with pytest.raises(ValueError, match="'a' was not compared with the baseline: b were"):
             c.moved("a")
-        with pytest.raises(ValueError, match="top is 0: it must be a whole number from 1 up"):
+        with pytest.raises(ValueError, match="top is 0: it must be an integer from 1 up"):
             c.moved("b", 0)
 
     def test_tables(self) -> None:

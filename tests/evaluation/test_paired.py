@@ -509,14 +509,14 @@ def test_mistakes_in_weights(weights: Any, message: str) -> None:
             {"alternative": "greater"},
             "alternative is 'greater': choose 'two-sided'.* 'better'.* 'worse'",
         ),
-        ({"resamples": 99}, "resamples is 99: it must be a whole number from 100 up"),
-        ({"resamples": 1e4}, "resamples is 10000.0: it must be a whole number from 100 up"),
+        ({"resamples": 99}, "resamples is 99: it must be an integer from 100 up"),
+        ({"resamples": 1e4}, "resamples is 10000.0: it must be an integer from 100 up"),
         ({"confidence": 1.0}, "confidence is 1.0: it must be a number between 0 and 1, .*"),
         ({"confidence": 95}, "confidence is 95: it must be a number between 0 and 1, .*"),
         ({"confidence": nan}, "confidence is nan: it must be a number between 0 and 1, .*"),
         ({"confidence": "0.9"}, "confidence is '0.9': it must be a number between 0 and 1, .*"),
-        ({"seed": -1}, "seed is -1: it must be a whole number from 0 up"),
-        ({"threads": 0}, "threads is 0: it must be a whole number from 1 up"),
+        ({"seed": -1}, "seed is -1: it must be an integer from 0 up"),
+        ({"threads": 0}, "threads is 0: it must be an integer from 1 up"),
     ],
 )
 def test_mistakes_in_parameters(wrong: dict[str, Any], message: str) -> None:

@@ -478,8 +478,8 @@ class TestMistakes:
             ({"format": "html"}, "the format is 'html': choose one of text, markdown, latex, csv"),
             ({"rows": "metrics"}, "rows is 'metrics': choose 'systems' or 'comparisons'"),
             ({"mark": "all"}, "mark is 'all': choose 'best' or 'significant'"),
-            ({"digits": -1}, "digits is -1: it must be a whole number from 0 up"),
-            ({"digits": 1.5}, "digits is 1.5: it must be a whole number from 0 up"),
+            ({"digits": -1}, "digits is -1: it must be an integer from 0 up"),
+            ({"digits": 1.5}, "digits is 1.5: it must be an integer from 0 up"),
             ({"names": {"a": 5}}, "a header is 5: it must be a text, or a tuple of texts"),
         ],
     )

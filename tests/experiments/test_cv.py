@@ -189,8 +189,8 @@ def test_an_interrupt_ends_it() -> None:
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "one fold": ({"folds": 1}, "folds is 1: it must be a whole number from 2 up"),
-    "half a fold": ({"folds": 2.5}, r"folds is 2\.5: it must be a whole number from 2 up"),
+    "one fold": ({"folds": 1}, "folds is 1: it must be an integer from 2 up"),
+    "half a fold": ({"folds": 2.5}, r"folds is 2\.5: it must be an integer from 2 up"),
     "too many": ({"folds": 24}, "24 folds need at least 24 queries, but there are 23"),
     "no queries": ({"qid": None}, "rankers need queries"),
     "unknown parameter": ({"ranker": {"num_leafs": 3}}, "unknown parameter 'num_leafs'"),

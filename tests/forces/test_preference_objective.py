@@ -18,7 +18,7 @@ PREFER = rf.objective("preferences")
 
 
 class Judged(NamedTuple):
-    """Queries of made-up scores, and pairs that somebody judged."""
+    """Queries of synthetic scores, and pairs that somebody judged."""
 
     scores: Floats
     hi: Any

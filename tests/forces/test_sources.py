@@ -109,8 +109,8 @@ class TestNames:
     @pytest.mark.parametrize(
         ("queries", "sentence"),
         [
-            ([0, -1], r"queries\[1\] is -1: expected a whole number below 2"),
-            ([2], r"queries\[0\] is 2: expected a whole number below 2"),
+            ([0, -1], r"queries\[1\] is -1: expected an integer below 2"),
+            ([2], r"queries\[0\] is 2: expected an integer below 2"),
             ([True, False], "queries is bool of shape .* expected a list of numbers"),
             ([0.5], "queries is float64 of shape"),
             (0, r"of shape \(\): expected a list"),

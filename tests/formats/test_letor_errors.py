@@ -26,9 +26,9 @@ BAD = [
     ("1 qid: 1:2", "'qid:': expected an id behind 'qid:'"),
     ("1 qid:1 qid:2", "'qid:2': expected the query id right after the label, once"),
     ("1 qid:1 -3:2", "'-3:2': negative index: expected a feature index from 0 up"),
-    ("1 qid:1 1.5:2", "'1.5:2': expected a feature index, a whole number from 0 up, before"),
-    ("1 qid:1 a:2", "'a:2': expected a feature index, a whole number from 0 up, before"),
-    ("1 qid:1 :2", "':2': expected a feature index, a whole number from 0 up, before"),
+    ("1 qid:1 1.5:2", "'1.5:2': expected a feature index, an integer from 0 up, before"),
+    ("1 qid:1 a:2", "'a:2': expected a feature index, an integer from 0 up, before"),
+    ("1 qid:1 :2", "':2': expected a feature index, an integer from 0 up, before"),
     ("1 qid:1 12", "'12': missing colon: expected index:value"),
     ("1 qid:1 1:2 3:4 word", "'word': missing colon: expected index:value"),
     ("1 qid:1 1:2 2 :3", "'2': missing colon: expected index:value"),
@@ -164,5 +164,5 @@ def test_options_that_are_wrong(tmp_path: Path) -> None:
     path = write(tmp_path, "1 1:2\n")
     with pytest.raises(ValueError, match="base is 2: it must be 0, 1 or None"):
         read_text(path, base=2)
-    with pytest.raises(ValueError, match="threads is 0: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match="threads is 0: it must be an integer from 1 up"):
         read_text(path, threads=0)

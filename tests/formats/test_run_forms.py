@@ -75,7 +75,7 @@ class TestDictionaries:
 
     @pytest.mark.parametrize("wrong", [1.0, math.nan, None, True, b"q", ("q",), np.float64(2), 1j])
     def test_ids_that_are_none(self, wrong: Any) -> None:
-        """A float above all: a column of whole numbers with a gap would give 1.0 for 1."""
+        """A float above all: a column of integers with a gap would give 1.0 for 1."""
         with pytest.raises(ValueError, match=r"run: the id of a query is .*: expected text or "):
             as_run({"q": {"d": 1}, wrong: {"d": 1}})
         with pytest.raises(ValueError, match="qrels, query 'q': the id of a document is "):
@@ -243,7 +243,7 @@ class TestFrames:
             as_run(frame(library, [("q", "d", 1.5), ("q", "e", None)]))
         with pytest.raises(ValueError, match=r"row 1: the id of a document is (nan|None): exp"):
             as_run(frame(library, [("q", "d", 1.5), ("q", None, 2.5)]))
-        # In pandas the gap makes floats of whole numbers, and 1.0 is not the query 1.
+        # In pandas the gap makes floats of integers, and 1.0 is not the query 1.
         with pytest.raises(ValueError, match=r"row [01]: the id of a query is (1\.0|None): expect"):
             as_run(frame(library, [(1, "d", 1.5), (None, "e", 2.5)]))
 

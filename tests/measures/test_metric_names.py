@@ -141,7 +141,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("p", {}, "'P' needs k"),
     ("recall@k", {}, "'Recall' needs k"),
     ("arpb", {}, "'ARPb' needs k"),
-    ("ndcg@0", {}, "k is 0: it must be a whole number from 1 up"),
+    ("ndcg@0", {}, "k is 0: it must be an integer from 1 up"),
     ("ndcg", {"k": -1}, "k is -1"),
     ("ndcg", {"k": 2.5}, "k is 2.5"),
     ("ndcg", {"k": True}, "k is True"),
@@ -195,7 +195,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("P@5(no_relevant=2)", {}, "no_relevant is 2.0: choose 1, 0 or 'skip'"),
     ("P@5(rel=-1)", {}, "rel is -1.0: it must be a finite number from 0 up"),
     ("P@5(rel=nan)", {}, "rel is nan: it must be a finite number from 0 up"),
-    ("P(k=2.5)", {}, "k is 2.5: it must be a whole number from 1 up"),
+    ("P(k=2.5)", {}, "k is 2.5: it must be an integer from 1 up"),
     ("P@5(rel=2)", {"rel": 3}, "says rel=2.0, but rel=3 was given"),
     ("P@5(ties=row)", {"ties": "average"}, "says ties=row, but ties='average' was given"),
     # Choices.

@@ -86,7 +86,7 @@ def test_values_of_any_size(scale: float) -> None:
 
 
 def test_additive_parameters() -> None:
-    with pytest.raises(ValueError, match="cutoff is 0: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match="cutoff is 0: it must be an integer from 1 up"):
         rf.additive(gain, discount, cutoff=0)
     with pytest.raises(ValueError, match="sigma is -1"):
         rf.additive(gain, discount, sigma=-1)

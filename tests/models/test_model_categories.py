@@ -33,7 +33,7 @@ PARAMS: dict[str, Any] = {
 }
 VALUES: dict[str, list[Any]] = {
     "text": ["red", "blue", 'gr"een', "ä b", "", "[1]"],
-    "whole numbers": [10, 20, 5, 7, -1, 0],
+    "integers": [10, 20, 5, 7, -1, 0],
     "numbers": [0.5, 1.25, -3.0, 1e300, 2.0, 0.1],
     "truth": [True, False],
 }

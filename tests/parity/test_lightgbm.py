@@ -38,7 +38,7 @@ TRAINING = {
 
 
 class Set(NamedTuple):
-    """Made-up queries."""
+    """Synthetic queries."""
 
     scores: Floats
     labels: Floats

@@ -249,7 +249,7 @@ def test_killed_between_the_two_files(tmp_path: Path) -> None:
     "given", [{"extra_trees": True}, {"cegb_penalty_feature_coupled": [3.0] * 136}]
 )
 def test_what_depends_on_lightgbms_memory_has_no_checkpoint(given: Any, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(given))} cannot be taken up"):
+    with pytest.raises(ValueError, match=f"{next(iter(given))} cannot be resumed"):
         fit(given, tmp_path)
     assert len(rf.Ranker(**PARAMS | given).fit(TRAIN).model_.trees) == PARAMS["n_estimators"]
 

@@ -110,7 +110,7 @@ def test_lightgbms_parameters() -> None:
 
 
 def test_xgboosts_getting_started_example() -> None:
-    """The tutorial's made-up data, its ranker, its column of queries, its cross-validation."""
+    """The tutorial's synthetic data, its ranker, its column of queries, its cross-validation."""
     rng = np.random.default_rng(1994)
     X_made, y = make_classification(n_samples=400, random_state=1994)
     qid = np.sort(rng.integers(0, 20, size=X_made.shape[0]))
@@ -322,7 +322,7 @@ def test_cutoffs(cutoffs: Any, metric: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [[0], ["a"], "1,x", 2.5])
 def test_wrong_cutoffs(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"eval_at is .*: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match=r"eval_at is .*: it must be an integer from 1 up"):
         make(eval_at=wrong).settings()
 
 

@@ -134,15 +134,15 @@ def test_scores_to_start_from(stopped: rf.Ranker) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"num_iteration": 2.5}, "num_iteration is 2.5: it must be a whole number"),
+    ({"num_iteration": 2.5}, "num_iteration is 2.5: it must be an integer"),
     ({"num_iteration": "2"}, "num_iteration is '2'"),
     ({"num_iteration": True}, "num_iteration is True"),
-    ({"start_iteration": 0.5}, "start_iteration is 0.5: it must be a whole number"),
+    ({"start_iteration": 0.5}, "start_iteration is 0.5: it must be an integer"),
     ({"start_iteration": None}, "start_iteration is None"),
     ({"iteration_range": 3}, "iteration_range is 3: it must be a pair"),
-    ({"iteration_range": (0, 1.5)}, "iteration_range is 1.5: it must be a whole number"),
+    ({"iteration_range": (0, 1.5)}, "iteration_range is 1.5: it must be an integer"),
     ({"iteration_range": (3, 1)}, "it ends before it begins"),
-    ({"ntree_limit": -1}, "ntree_limit is -1: it must be a whole number from 0 up"),
+    ({"ntree_limit": -1}, "ntree_limit is -1: it must be an integer from 0 up"),
     ({"ntree_limit": 1, "num_iteration": 1}, "give num_iteration or ntree_limit, not both"),
 ]
 

@@ -102,7 +102,7 @@ def test_rank_is_a_sort_of_each_query(fitted: rf.Ranker, top: int | None) -> Non
 
 @pytest.mark.parametrize("top", [0, -1, 2.5])
 def test_rank_refuses_a_wrong_top(fitted: rf.Ranker, top: Any) -> None:
-    with pytest.raises(ValueError, match=f"top is {top}: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match=f"top is {top}: it must be an integer from 1 up"):
         fitted.rank(X, group=G, top=top)
 
 
@@ -193,7 +193,7 @@ def test_cutoffs_without_a_metric_are_those_of_the_objectives_own() -> None:
 @pytest.mark.parametrize("eval_metric", [None, "ndcg"])
 @pytest.mark.parametrize("eval_at", [[0], [5, -1], [2.5], 0, ["5"]])
 def test_cutoffs_that_are_wrong(eval_at: Any, eval_metric: Any) -> None:
-    with pytest.raises(ValueError, match=r"eval_at is .*: it must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match=r"eval_at is .*: it must be an integer from 1 up"):
         make().fit(DATA, eval_set=[VALID], eval_metric=eval_metric, eval_at=eval_at)
 
 

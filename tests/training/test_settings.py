@@ -207,7 +207,7 @@ def test_unknown_names_without_a_hint() -> None:
         make_settings({"zzzzzz": 1})
 
 
-WHOLE = "a whole number"
+WHOLE = "an integer"
 OUT_OF_RANGE: list[tuple[str, Any, str]] = [
     ("n_estimators", 0, f"{WHOLE} from 1"),
     ("n_estimators", 2.5, WHOLE),
@@ -278,8 +278,8 @@ CHOICES: list[tuple[dict[str, Any], str]] = [
     ({"objective": "lambdarank-mdcg"}, "unknown objective 'lambdarank-mdcg'"),
     ({"objective": "lambdagap-x+"}, "needs k"),
     ({"sigma": -1.0}, "sigma is -1.0"),
-    ({"k": 0}, "k is 0: it must be a whole number from 1 up"),
-    ({"tau": 2.5}, "tau is 2.5: it must be a whole number from 1 up"),
+    ({"k": 0}, "k is 0: it must be an integer from 1 up"),
+    ({"tau": 2.5}, "tau is 2.5: it must be an integer from 1 up"),
     ({"tau": "10"}, "tau is '10'"),
     ({"verbosity": None}, "verbosity"),
     ({"cost": "hinge"}, "unknown cost 'hinge': choose 'logistic' or 'sigmoid'"),

@@ -13,7 +13,7 @@ from rankforce.common.notes import Note
 
 # Each verb is a module of this package with HELP, EXAMPLES, `add_arguments` and `run`.
 VERBS = {
-    "demo": "train several objectives on a made-up set, and see what changes",
+    "demo": "train several objectives on a synthetic set, and see what changes",
     "train": "train a ranker on a file",
     "predict": "score the documents of a file",
     "rank": "rank the documents of every query",
@@ -22,7 +22,7 @@ VERBS = {
     "diagnose": "show what a model's forces do, tree by tree",
     "explain": "show the forces of one query as bars",
     "report": "write a page about one or several runs",
-    "figures": "draw the pictures of the papers from made-up data",
+    "figures": "draw the pictures of the papers from synthetic data",
     "convert": "turn a data file into another format",
     "objectives": "list the objectives, or explain one",
 }

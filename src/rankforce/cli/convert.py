@@ -1,4 +1,4 @@
-"""Turn a data file into another format: LETOR text, Parquet or CSV, packed or not.
+"""Turn a data file into another format: LETOR text, Parquet or CSV, compressed or not.
 
 The format of each file is that of its name (.txt, .parquet, .csv; .gz and .zst behind it), or what
 --from and --to say. The file is worked off in blocks, so that it may be larger than the memory.

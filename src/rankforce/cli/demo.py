@@ -1,4 +1,4 @@
-"""Train several objectives on a made-up set, and see what the objective changes.
+"""Train several objectives on a synthetic set, and see what the objective changes.
 
 All rankers have the same trees; only what pushes the documents differs. The set has the lengths
 of lists and the label mix of MSLR-WEB30K; quality is that on queries not seen in training. With

@@ -1,4 +1,4 @@
-"""Draw the pictures of the papers, on made-up data.
+"""Draw the pictures of the papers, on synthetic data.
 
 Each ranker that they show is trained here, once. A page, index.md, goes beside the pictures: what
 each one shows, what its paper says, and whether that holds here. Needs matplotlib.

@@ -56,7 +56,7 @@ OPTIONS: dict[str, tuple[str, Any, str]] = {
     "--threads": ("threads", int, "number of threads (default: all cores)"),
     "--diagnose": ("diagnose", int, "record diagnostics every so many trees, for the report"),
     "--log-to": ("log_to", str, "tensorboard:FOLDER, mlflow or mlflow:EXPERIMENT"),
-    "--checkpoint": ("checkpoint", str, "folder to write to while training, and to go on from"),
+    "--checkpoint": ("checkpoint", str, "folder to write to while training, and to resume from"),
 }
 
 

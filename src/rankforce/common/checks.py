@@ -12,11 +12,11 @@ from rankforce.common.errors import RankforceError
 
 
 def check_whole(key: str, value: Any, least: int | None = None) -> int:
-    """A whole number, from `least` up."""
+    """An integer, from `least` up."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or (least is not None and value < least):
         rest = "" if least is None else f" from {least} up"
-        raise RankforceError(f"{key} is {value!r}: it must be a whole number{rest}")
+        raise RankforceError(f"{key} is {value!r}: it must be an integer{rest}")
     return int(value)
 
 

@@ -26,7 +26,7 @@ FEW = 4  # blocks of rows below which threads do not pay
 def check_threads(threads: int) -> int:
     """A number of threads from 1 up."""
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise RankforceError(f"threads is {threads!r}: it must be a whole number from 1 up")
+        raise RankforceError(f"threads is {threads!r}: it must be an integer from 1 up")
     return int(threads)
 
 
@@ -35,7 +35,7 @@ def usable_cores(
 ) -> int:
     """Cores that this process may use: its affinity, and the quota of each cgroup that it is in.
 
-    A quota that is no whole number is rounded up. `groups` is where cgroups are mounted, `own` says
+    A quota that is no integer is rounded up. `groups` is where cgroups are mounted, `own` says
     which ones are this process's.
     """
     has_affinity = hasattr(os, "sched_getaffinity")

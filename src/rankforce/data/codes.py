@@ -114,7 +114,7 @@ def make_codes(values: NDArray[Any], name: str) -> CodedColumn:
         wrong = values[is_code & ((values >= 2**63) | (np.floor(values) != values))]
         if wrong.size:
             raise RankforceError(
-                f"{name} has {wrong[0]}: codes of categories are whole numbers below 2^63"
+                f"{name} has {wrong[0]}: codes of categories are integers below 2^63"
             )
         if (values < 0).any():
             note_negative(name)

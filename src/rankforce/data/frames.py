@@ -251,7 +251,7 @@ def _columns(X: Any, library: str) -> Iterator[Any]:
 def _whole(X: Any, library: str, columns: list[int], *, is_mixed: bool) -> NDArray[Any] | None:
     """The array of a pandas frame of numbers: to go by columns takes twice as long.
 
-    `is_mixed` allows for several kinds of them, where whole numbers beyond 2^53 are rounded.
+    `is_mixed` allows for several kinds of them, where integers beyond 2^53 are rounded.
     """
     if library != "pandas" or not len(X.dtypes):
         return None

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankforce.common.notes import note
 
-EXACT = 1 << 24  # whole numbers up to here are float32 numbers
-FEW = 100  # one of so many values may be lost, where they are no whole numbers: it is rounding
+EXACT = 1 << 24  # integers up to here are float32 numbers
+FEW = 100  # one of so many values may be lost, where they are no integers: it is rounding
 REMEDY = "subtract a constant from the column, divide it, or make it categorical"
 
 
@@ -31,7 +31,7 @@ class Precision:
         """Some values of a column, before they are narrowed."""
         if values.dtype.itemsize < 4 or values.dtype == np.float32 or not values.size:
             return
-        # A comparison with NaN is False, and the least whole number has no absolute value.
+        # A comparison with NaN is False, and the least integer has no absolute value.
         is_large = (values >= EXACT) | (values <= -EXACT)
         if is_large.any():
             self._large.setdefault(column, []).append(np.unique(values[is_large]))

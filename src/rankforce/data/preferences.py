@@ -104,7 +104,7 @@ def read_preferences(path: PathLike, data: RankingData, *, by: str | None = None
     """Read lines `qid docid_hi docid_lo [weight]`, or `row_hi row_lo [weight]` with rows from 0.
 
     Blank lines, and what stands behind a word that begins with `#`, are skipped; the file may be
-    packed with gzip or zstd. Without `by` ("ids" or "rows") a line of four words says that the
+    compressed with gzip or zstd. Without `by` ("ids" or "rows") a line of four words says that the
     file has ids, one of two that it has rows; with three words in every line it has ids if the
     data has document ids. The result is for `data.with_preferences`.
 
@@ -180,7 +180,7 @@ def _rows(given: NDArray[Any], rows: int, place: Callable[[int], str]) -> Rows:
     if bad.size:
         value = given[bad[:1]].tolist()[0]
         raise RankforceError(
-            f"{place(bad[0])}: there is no row {value}, expected a whole number below {rows}"
+            f"{place(bad[0])}: there is no row {value}, expected an integer below {rows}"
         )
     return given.astype(np.int64)
 
@@ -236,7 +236,7 @@ def _look_up_row(path: PathLike, rows: int) -> Callable[[_Line, int], int]:
         if not (word.isascii() and word.isdigit() and float(word) < rows):
             raise RankforceError(
                 f"{_at(path, line)}: there is no row {word!r}, "
-                f"expected a whole number below {rows} (or ids: '{BY_ID}')"
+                f"expected an integer below {rows} (or ids: '{BY_ID}')"
             )
         return int(word)
 

@@ -118,7 +118,7 @@ def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
     bad = np.flatnonzero(~np.isfinite(sizes) | (np.floor(sizes) != sizes) | (sizes < 0))
     if bad.size:
         where = int(bad[0])
-        raise RankforceError(f"group[{where}] is {sizes[where]}: sizes are whole numbers from 0 up")
+        raise RankforceError(f"group[{where}] is {sizes[where]}: sizes are integers from 0 up")
     whole = sizes.astype(np.int64)
     if whole.sum() != rows:
         raise RankforceError(f"group sizes add up to {whole.sum()}, but there are {rows} rows")
@@ -156,7 +156,7 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
 
 
 def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids as whole numbers, or as the texts that they read as."""
+    """Ids as integers, or as the texts that they read as."""
     kind = ids.dtype.kind
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(ids))
@@ -184,7 +184,7 @@ def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def _text_of(one: Any, row: int) -> str:
-    """What an id reads as: whole numbers as their digits."""
+    """What an id reads as: integers as their digits."""
     if _is_missing(one):
         raise RankforceError(_no_id(row, one))
     if isinstance(one, bytes):
@@ -209,7 +209,7 @@ def _no_id(row: int, one: Any) -> str:
 
 
 def _keys(ids: NDArray[Any], first: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Of a whole number, written in any way, itself; of other texts 64 bits of their hash."""
+    """Of an integer, written in any way, itself; of other texts 64 bits of their hash."""
     if ids.dtype.kind == "i":
         return ids.view(np.uint64)
     found = np.empty(len(ids), np.uint64)

@@ -35,7 +35,7 @@ def rank_documents(
     """
     values = np.asarray(scores, dtype=np.float64)
     if top is not None and (not isinstance(top, (int, np.integer)) or top < 1):
-        raise RankforceError(f"top is {top!r}: it must be a whole number from 1 up")
+        raise RankforceError(f"top is {top!r}: it must be an integer from 1 up")
     if index is None:
         index = index_queries(len(values), qid=qid, group=group)
     number = np.repeat(np.arange(len(index.sizes)), index.sizes)

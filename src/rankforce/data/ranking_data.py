@@ -337,7 +337,7 @@ def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
     bad = np.flatnonzero((chosen < 0) | (chosen >= count))
     if bad.size:
         where = f"queries[{bad[0]}] is {chosen[bad[0]]}"
-        raise RankforceError(f"{where}: expected a whole number below {count}")
+        raise RankforceError(f"{where}: expected an integer below {count}")
     return chosen.astype(np.int64)
 
 

@@ -15,7 +15,7 @@ def query_folds(queries: int, folds: int, *, seed: int = 0) -> list[NDArray[np.i
     [[0, 1, 4], [2, 3]]
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
-        raise RankforceError(f"folds is {folds!r}: it must be a whole number from 2 up")
+        raise RankforceError(f"folds is {folds!r}: it must be an integer from 2 up")
     if queries < folds:
         raise RankforceError(
             f"{folds} folds need at least {folds} queries, but there are {queries}"

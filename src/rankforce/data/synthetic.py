@@ -1,4 +1,4 @@
-"""Made-up ranking data with the list lengths, the label mix and the width of known sets.
+"""Synthetic ranking data with the list lengths, the label mix and the width of known sets.
 
 What makes a document relevant belongs to the shape, not to the seed: a model trained on `seed=0`
 ranks `seed=1`. No value of a known set is in it.
@@ -135,9 +135,9 @@ def _check(shape: str, queries: int | None, seed: int) -> Shape:
     if shape not in SHAPES:
         raise RankforceError(f"shape {shape!r} is unknown: choose one of {', '.join(SHAPES)}")
     if queries is not None and (int(queries) != queries or queries < 1):
-        raise RankforceError(f"queries is {queries}: a whole number from 1 up")
+        raise RankforceError(f"queries is {queries}: an integer from 1 up")
     if int(seed) != seed or seed < 0:
-        raise RankforceError(f"seed is {seed}: a whole number from 0 up")
+        raise RankforceError(f"seed is {seed}: an integer from 0 up")
     return SHAPES[shape]
 
 

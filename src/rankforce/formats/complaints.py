@@ -67,4 +67,4 @@ def _expected(status: int, token: bytes) -> str:
         return EXPECTED[kernels.TOO_WIDE]
     if re.fullmatch(rb"-\d+", index):
         return "negative index: expected a feature index from 0 up"
-    return "expected a feature index, a whole number from 0 up, before the colon"
+    return "expected a feature index, an integer from 0 up, before the colon"

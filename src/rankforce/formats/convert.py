@@ -58,7 +58,7 @@ def convert(
 ) -> int:
     """Write the rows of a data file to another file, in another format; the number of rows.
 
-    Formats are "letor", "parquet" and "csv", or come from the names; text may be packed (.gz,
+    Formats are "letor", "parquet" and "csv", or come from the names; text may be compressed (.gz,
     .zst). No more than some blocks of rows are in memory at once. What the target has no place for
     is said in one line on standard error; the sources of text go to a file `.labels` beside it. The
     target is whole or, after an error, as it was. A target "qrels" has the labels alone, for tools
@@ -282,7 +282,7 @@ def _column_blocks(
 
 
 class _CountedFile:
-    """Text, packed or not, and how much of its file has been read."""
+    """Text, compressed or not, and how much of its file has been read."""
 
     def __init__(self) -> None:
         self._raw: Any = None

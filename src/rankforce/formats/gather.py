@@ -141,7 +141,7 @@ def gather(
     """Batches as one data set; features go into place at once where the rows are known.
 
     For a part of a file, `roles` are those that `survey` found in all of it, and `is_whole` says
-    whether all its query ids, which are text, are whole numbers.
+    whether all its query ids, which are text, are integers.
     """
     names, codes, watch = roles.features, codes_of(roles), Precision()
     blocks: list[NDArray[np.float32]] = []
@@ -342,7 +342,7 @@ def _chunked(pieces: list[Any]) -> Any:
 
 
 def _ids(pieces: list[Any], name: str, *, is_text: bool, is_whole: bool | None) -> NDArray[Any]:
-    """Query ids; those of a text file are whole numbers where all are written as such."""
+    """Query ids; those of a text file are integers where all are written as such."""
     pa: Any = importlib.import_module("pyarrow")
     pc: Any = importlib.import_module("pyarrow.compute")
     array = _chunked(pieces)
@@ -361,7 +361,7 @@ def _ids(pieces: list[Any], name: str, *, is_text: bool, is_whole: bool | None) 
 
 
 def are_whole(ids: list[str]) -> bool:
-    """Whether query ids, as text, are all whole numbers."""
+    """Whether query ids, as text, are all integers."""
     return all(WHOLE.fullmatch(value) for value in ids)
 
 

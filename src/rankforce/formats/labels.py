@@ -59,7 +59,7 @@ def split_labels(labels: str | Sequence[str]) -> list[str]:
 
 
 def find_labels(path: Path) -> Path | None:
-    """The file of labels beside a text file, packed or not; None if there is none.
+    """The file of labels beside a text file, compressed or not; None if there is none.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

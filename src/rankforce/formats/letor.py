@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 
 class _WordsAsQueries(Exception):  # noqa: N818
-    """A query id is no whole number: the file is read again, with ids as text."""
+    """A query id is no integer: the file is read again, with ids as text."""
 
 
 def read_text(

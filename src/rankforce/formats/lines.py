@@ -1,4 +1,4 @@
-"""The lines of a text file, plain or packed, with their numbers."""
+"""The lines of a text file, plain or compressed, with their numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_lines(
 ) -> Generator[tuple[int, str], None, None]:
     """The number of each line, from 1, and its text without the line end; blank ones too.
 
-    The file may be packed with gzip or zstd. What is not UTF-8 is named with its line.
+    The file may be compressed with gzip or zstd. What is not UTF-8 is named with its line.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "few.txt"

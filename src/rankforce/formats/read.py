@@ -33,7 +33,7 @@ def read(
     needs: Sequence[str] | None = None,
     **columns: Any,
 ) -> RankingData:
-    """Read LETOR or SVMlight text, Parquet or CSV; packed with gzip or zstd if you like.
+    """Read LETOR or SVMlight text, Parquet or CSV; compressed with gzip or zstd if you like.
 
     The format is that of the name's ending (`.parquet`, `.csv`, `.tsv`, anything else is text), or
     `format` ("letor", "parquet", "csv"); "-" is standard input, whose first line tells. Text
@@ -245,9 +245,7 @@ def text_features(
     wide = features.shape[1]
     if n_features is not None:
         if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
-            raise RankforceError(
-                f"n_features is {n_features!r}: it must be a whole number from 1 up"
-            )
+            raise RankforceError(f"n_features is {n_features!r}: it must be an integer from 1 up")
         if wide > n_features:
             raise RankforceError(f"{path} has {wide} features, but n_features is {n_features}")
         features = np.pad(features, ((0, 0), (0, n_features - wide)))

@@ -206,7 +206,7 @@ def _id(value: Any, what: str, place: str) -> str:
     ):
         return str(value)
     shown = reprlib.repr(value)
-    raise RankforceError(f"{place}: the id of a {what} is {shown}: expected text or a whole number")
+    raise RankforceError(f"{place}: the id of a {what} is {shown}: expected text or an integer")
 
 
 def _numbers(values: list[Any], kind: Kind, where: Where) -> list[float]:
@@ -219,7 +219,7 @@ def _numbers(values: list[Any], kind: Kind, where: Where) -> list[float]:
 def _number(value: Any, what: str, where: Where, at: int) -> float:
     try:
         number = float(value) if isinstance(value, NUMBERS) else math.nan
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer beyond all floats
         number = math.inf
     if not math.isfinite(number):
         shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)

@@ -70,7 +70,7 @@ LOOKS_LIKE = {len(layout.columns): layout.name for layout in (RUN_FILE, QRELS_FI
 
 
 def read_run(path: PathLike) -> Run:
-    """Read lines `qid Q0 docid rank score tag`, plain or packed with gzip or zstd.
+    """Read lines `qid Q0 docid rank score tag`, plain or compressed with gzip or zstd.
 
     The score alone orders the documents: the rank is not looked at, as in trec_eval.
 
@@ -84,7 +84,7 @@ def read_run(path: PathLike) -> Run:
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    """Read lines `qid iteration docid label`, plain or packed with gzip or zstd.
+    """Read lines `qid iteration docid label`, plain or compressed with gzip or zstd.
 
     A label below 0 (junk, in some tracks of TREC) is kept as 0, not relevant, as trec_eval counts
     it; only its bpref and infAP take such a document for one that was not judged.
@@ -270,7 +270,7 @@ def _run_lines(path: PathLike, query: str, documents: dict[str, float], tag: str
 
 def _qrels_lines(path: PathLike, query: str, documents: dict[str, float]) -> str:
     _check_ids(path, query, documents)
-    # The other readers want whole numbers without a point.
+    # The other readers want integers without a point.
     return "".join(
         f"{query} 0 {document} {int(label) if label.is_integer() else label!r}\n"
         for document, label in documents.items()

@@ -97,7 +97,7 @@ class Curves:
             raise RankforceError("no record of diagnostics: expected trees, series and about")
         trees, series, about = record["trees"], record["series"], record["about"]
         if not isinstance(trees, list) or not all(type(number) is int for number in trees):
-            raise RankforceError(f"trees of the diagnostics are {trees!r}: expected whole numbers")
+            raise RankforceError(f"trees of the diagnostics are {trees!r}: expected integers")
         if not isinstance(series, Mapping) or not isinstance(about, Mapping):
             raise RankforceError("series and about of the diagnostics must be tables")
         for name, own in series.items():

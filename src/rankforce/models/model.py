@@ -301,7 +301,7 @@ def _check_story(model: Model, trees: int) -> None:
         raise RankforceError(f"{model.used} trees are used, but there are {trees}")
     best = model.best_iteration
     if best is not None and (not isinstance(best, int) or isinstance(best, bool) or best < 0):
-        raise RankforceError(f"best_iteration is {best!r}, expected a whole number")
+        raise RankforceError(f"best_iteration is {best!r}, expected an integer")
     columns = len(feature_names(model.head))
     if len(model.names) != columns:
         raise RankforceError(f"{len(model.names)} feature names for {columns} features")

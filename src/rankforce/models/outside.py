@@ -29,13 +29,13 @@ def outside_scores(base: Any, features: Any) -> Floats:
 
 
 def fingerprint_of(base: Any, head: str) -> dict[str, Any]:
-    """Enough of a base to notice another one: its class, and its scores of some made-up rows."""
+    """Enough of a base to notice another one: its class, and its scores of some synthetic rows."""
     scores = outside_scores(base, probe_rows(head))
     return {"class": type(base).__name__, "scores": scores.tolist()}
 
 
 def check_outside(base: Any, known: Any, head: str) -> None:
-    """Refuse a base that scores made-up rows in another way than the one that `known` is of."""
+    """Refuse a base that scores synthetic rows in another way than the one that `known` is of."""
     if known is None:
         note(
             "the model is of a version that did not record its base: whether this is the one that "

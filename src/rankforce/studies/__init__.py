@@ -1,1 +1,1 @@
-"""The pictures of the papers, made again on made-up data: one module per paper."""
+"""The pictures of the papers, made again on synthetic data: one module per paper."""

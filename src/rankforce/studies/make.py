@@ -1,4 +1,4 @@
-"""Every picture of the papers, on made-up data, into a folder, with a page about them."""
+"""Every picture of the papers, on synthetic data, into a folder, with a page about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_figures(
 ) -> list[Path]:
     """Draw the pictures into the folder `out`, and write what they show into its index.md.
 
-    Rankers of `trees` trees are trained on `queries` made-up queries, each once, however many
+    Rankers of `trees` trees are trained on `queries` synthetic queries, each once, however many
     pictures show it. `only` has names of pictures, `stream` gets a line for each one.
 
     >>> import io, tempfile
@@ -102,9 +102,9 @@ def describe(drawn: dict[Figure, Drawn], study: Study, ending: str) -> str:
     findings = [finding for one in drawn.values() for finding in one.findings]
     held = sum(finding.holds for finding in findings)
     lines = [
-        "# Pictures of the papers, on made-up data",
+        "# Pictures of the papers, on synthetic data",
         "",
-        f"Rankers of {study.trees} trees on {study.queries} made-up queries, seed {study.seed}: "
+        f"Rankers of {study.trees} trees on {study.queries} synthetic queries, seed {study.seed}: "
         "far smaller than in the papers, and no data of theirs. Every sentence on what holds is "
         f"computed, from this one seed and without tests of significance; {held} of "
         f"{len(findings)} hold.",

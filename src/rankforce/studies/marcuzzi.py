@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHAPES = {"istella-s": "Istella-S", "mslr": "MSLR-WEB30K"}
 EX = ("static", "random", "all")
 STRATEGIES = (*EX, "all-static", "all-random")
-# A made-up query for NDCG@2: the best document is second, and those of grade 2 are missed.
+# A synthetic query for NDCG@2: the best document is second, and those of grade 2 are missed.
 EXAMPLE = [1, 3, 0, 2, 1, 2, 0, 2, 0]
 
 

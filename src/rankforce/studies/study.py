@@ -1,4 +1,4 @@
-"""Rankers on made-up data that several pictures share: each is trained once."""
+"""Rankers on synthetic data that several pictures share: each is trained once."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankforce.studies.study import Study
 
 TOP = 3
-# A made-up query, as it is ranked: two relevant documents, the lower one is clicked more.
+# A synthetic query, as it is ranked: two relevant documents, the lower one is clicked more.
 GRADES = [0, 2, 2, 0, 0, 0]
 CLICKS = [0.05, 0.2, 0.6, 0.1, 0.0, 0.0]
 

@@ -250,7 +250,7 @@ def _by_query(value: Any, out: dict[str, Any]) -> None:
 
 def _verbosity(value: Any, out: dict[str, Any]) -> None:
     if not isinstance(value, int):
-        raise RankforceError(f"verbosity is {value!r}: it must be a whole number")
+        raise RankforceError(f"verbosity is {value!r}: it must be an integer")
     out["progress"] = False if value < 1 else None
 
 

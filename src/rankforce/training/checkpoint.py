@@ -1,4 +1,4 @@
-"""Runs that were interrupted: what must be the same to go on, and where to go on from."""
+"""Runs that were interrupted: what must be the same to resume them, and from where."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Training:
         self.progress = Progress(self.total, settings.progress)
         if settings.checkpoint and (stateful := sorted(STATEFUL & {*settings.engine})):
             raise RankforceError(
-                f"a run with {', '.join(stateful)} cannot be taken up: no checkpoint"
+                f"a run with {', '.join(stateful)} cannot be resumed: no checkpoint"
             )
         self.watch = self._make_watch(valid, wish)
         if settings.early_stopping_rounds:
@@ -223,7 +223,7 @@ class Training:
             return model
         model.head, model.trees = found.head, found.trees[: self.total]
         model.diagnostics, model.base_mark = found.diagnostics, found.base_mark
-        self.progress.say(f"going on from {settings.checkpoint} with {len(model.trees)} trees")
+        self.progress.say(f"resumed from {settings.checkpoint} with {len(model.trees)} trees")
         if self.watch.sees_queries:
             self._replay(model.trees)
             return model

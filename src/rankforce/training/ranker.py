@@ -52,7 +52,7 @@ class Ranker(Learnt):
     `step` is how far a leaf moves: "newton", "gradient" or "exact-newton". `base` is what the first
     tree starts from: None, "regressor" (trees fitted to the labels), a ranker, its folder or a
     model of LightGBM, whose trees come first, or any other model with `predict`.
-    `checkpoint` is a folder to write to while training, and to go on from. `progress` is None (a
+    `checkpoint` is a folder to write to while training, and to resume from. `progress` is None (a
     live line in terminals, else log lines), True or False.
 
     >>> import rankforce as rf

@@ -22,7 +22,7 @@ from rankforce.training.aliases import translate
 from rankforce.training.constraints import READERS
 
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
-# (`benchmarks/quality.py`; with 63 bins a made-up set lost a little). Half the rows that it finds
+# (`benchmarks/quality.py`; with 63 bins a synthetic set lost a little). Half the rows that it finds
 # bins from are enough for them, and take half the memory, 160 MB for 136 features.
 BINNING = {"max_bin": 127, "bin_construct_sample_cnt": 100_000}
 STEPS = ("newton", "gradient", "exact-newton")
@@ -247,7 +247,7 @@ def _check_numbers(settings: Settings) -> None:
         in_range = is_number and math.isfinite(value) and least <= value <= most
         in_range = in_range and not (name in _NOT_ZERO and value == 0)
         if not (is_number and is_whole and in_range):
-            kind = "a whole number" if whole else "a number"
+            kind = "an integer" if whole else "a number"
             first = "above 0" if name in _NOT_ZERO else f"from {least:g}"
             last = "" if most == math.inf else f" to {most:g}"
             raise RankforceError(f"{name} is {value!r}: it must be {kind} {first}{last}")

@@ -1,7 +1,7 @@
 """LightGBM as a grower of trees: forces in, the structure of a tree out.
 
 Everything else about boosting (scores, leaf values, sampling of rows) is ours, so it is the same at
-any number of threads and can be taken up again where it was left.
+any number of threads and can be resumed where it was left.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def parse_tree(block: str) -> Tree:
     if lines.get("is_linear", "0") != "0":
         raise RankforceError("trees with linear leaves are not supported")
     if not lines["num_leaves"].isdigit():
-        raise RankforceError(f"a tree has {lines['num_leaves']!r} leaves: expected a whole number")
+        raise RankforceError(f"a tree has {lines['num_leaves']!r} leaves: expected an integer")
     leaves = int(lines["num_leaves"])
     arrays = {
         field.name: _numbers(name, lines.get(name, ""), field, leaves)
