@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from rankforce.measures.metric import Metric
     from rankforce.show import plots
     from rankforce.show.report.write import write_report
+    from rankforce.training.callbacks.log_to import log_to
     from rankforce.training.loading import load
-    from rankforce.training.log_to import log_to
     from rankforce.training.ranker import Ranker
 
 __all__ = [
@@ -124,7 +124,7 @@ _HOMES = {
     "diagnose": "rankforce.diagnostics.replay",
     "explain": "rankforce.diagnostics.explain",
     "write_report": "rankforce.show.report.write",
-    "log_to": "rankforce.training.log_to",
+    "log_to": "rankforce.training.callbacks.log_to",
     "RankforceError": "rankforce.common.errors",
     "RankingData": "rankforce.data.ranking_data",
     "make_data": "rankforce.data.synthetic",

@@ -71,7 +71,7 @@ def test_trees_of_a_base_come_first(kind: str, first: rf.Ranker, tmp_path: Path)
     first.save(tmp_path / "first")
     ranker = fit(3, BASES[kind](first, tmp_path / "first"), subsample=0.7)
     model = ranker.model_
-    assert (len(model.trees), model.used, model.base_trees) == (7, 7, 4)
+    assert (len(model.trees), model.used, model.base_steps) == (7, 7, 4)
     assert ranker.predict(VALID, num_iteration=4) == pytest.approx(first.predict(VALID), rel=1e-12)
     ranker.save(tmp_path / "run")
     expected = ranker.predict(VALID)
@@ -80,7 +80,7 @@ def test_trees_of_a_base_come_first(kind: str, first: rf.Ranker, tmp_path: Path)
     assert by_lightgbm(tmp_path / "run", VALID.features) == pytest.approx(expected, rel=1e-12)
     assert ranker.booster_.predict(VALID.features) == pytest.approx(expected, rel=1e-12)
     record = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert (record["base"], record["base_trees"], record["trees"]) == (None, 4, 7)
+    assert (record["base"], record["base_steps"], record["trees"]) == (None, 4, 7)
 
 
 def test_a_run_in_two_parts_is_the_run_in_one(first: rf.Ranker) -> None:
@@ -100,7 +100,7 @@ def test_only_the_used_trees_of_a_base_come(tmp_path: Path) -> None:
     assert used is not None
     assert used < len(early.model_.trees)
     model = fit(2, early).model_
-    assert (model.base_trees, len(model.trees)) == (used, used + 2)
+    assert (model.base_steps, len(model.trees)) == (used, used + 2)
 
 
 def test_a_model_of_lightgbm_is_a_base() -> None:
@@ -109,12 +109,12 @@ def test_a_model_of_lightgbm_is_a_base() -> None:
         given = {"group": G} if isinstance(known, lgb.LGBMRanker) else {}
         known.fit(X, Y, **given)
         ranker = make(3, known).fit(X, Y, group=G)
-        assert (ranker.model_.base_trees, ranker.model_.base) == (5, None)
+        assert (ranker.model_.base_steps, ranker.model_.base) == (5, None)
         assert ranker.predict(X, num_iteration=5) == pytest.approx(known.predict(X), rel=1e-12)
     # What a classifier predicts is no sum of trees: it stands outside.
     classifier = lgb.LGBMClassifier(**params).fit(X, Y > 1)
     ranker = make(3, classifier).fit(X, Y, group=G)
-    assert (ranker.model_.base_trees, ranker.model_.base) == (0, classifier)
+    assert (ranker.model_.base_steps, ranker.model_.base) == (0, classifier)
 
 
 def test_a_base_with_categories_recodes_the_data(tmp_path: Path) -> None:
@@ -255,7 +255,11 @@ def test_the_probe_holds_nothing_of_the_data(outside: Any) -> None:
     assert record["base_mark"]["class"] == "DecisionTreeRegressor"
     scores = np.array(record["base_mark"]["scores"])
     assert scores.shape == (16,)
-    assert not (probe_rows(rf.load(place, base=other_kind).model_.head) == X[:, None]).all(2).any()
+    assert (
+        not (probe_rows(rf.load(place, base=other_kind).model_.scorer.ranges) == X[:, None])
+        .all(2)
+        .any()
+    )
 
 
 def test_a_base_that_is_not_needed_is_refused(first: rf.Ranker, tmp_path: Path) -> None:

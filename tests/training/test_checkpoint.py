@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.models.model import digest
+from rankforce.models.forest.forest import digest
 
 ROOT = Path(__file__).parents[2]
 TRAIN = rf.make_data("mslr", queries=12, seed=1)

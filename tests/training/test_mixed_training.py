@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.models.model import digest
+from rankforce.models.forest.forest import digest
 from rankforce.training.forces import Forces
 from rankforce.training.settings import make_settings
 from tests import reference as ref

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from rankforce.training import progress as module
-from rankforce.training.progress import Progress
+from rankforce.training.callbacks.progress import Progress
 
 
 class Times:

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rankforce as rf
-from rankforce.models.model import digest
+from rankforce.models.forest.forest import digest
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -432,7 +432,7 @@ def test_callback_that_says_stop() -> None:
 def test_callback_that_scores() -> None:
     found: list[Any] = []
     ranker = make().fit(
-        DATA, callbacks=[lambda m: found.append(m.model.scores(XV, trees=m.iteration + 1))]
+        DATA, callbacks=[lambda m: found.append(m.model.scores(XV, steps=range(m.iteration + 1)))]
     )
     for number, scores in enumerate(found, start=1):
         assert np.array_equal(scores, ranker.predict(XV, num_iteration=number))
@@ -477,7 +477,7 @@ def test_interrupt_before_the_first_tree(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankforce.engines.lightgbm.grow.Grower.grow", interrupt)
+    monkeypatch.setattr("rankforce.engines.lightgbm.engine.LightGBM.grow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         make().fit(DATA)
 

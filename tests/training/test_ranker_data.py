@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import rankforce as rf
 from rankforce.common.notes import Note
-from rankforce.models.model import digest
+from rankforce.models.forest.forest import digest
 from tests.training.test_ranker import (
     DATA,
     GV,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.training.settings import BINNING, Settings, make_settings
+from rankforce.engines.lightgbm.parameters import BINNING, translated
+from rankforce.training.settings import Settings, make_settings
 
 # Other name -> ours, with a value that is not the default.
 SAME_VALUE: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -148,16 +149,17 @@ def test_a_call_of_lightgbm_and_of_xgboost() -> None:
 )
 def test_lightgbm_gets_its_own_parameters(given: dict[str, Any]) -> None:
     settings = make_settings(given)
-    assert settings.engine == given
-    assert settings.engine_parameters(1.0) == BINNING | given
-    assert dataclasses.replace(settings, engine={}) == Settings()
+    assert settings.passed == given
+    assert translated(settings.engine_parameters()) == BINNING | given
+    assert dataclasses.replace(settings, passed={}) == Settings()
 
 
 @pytest.mark.parametrize(("share", "samples"), [(1.0, 12), (0.5, 24), (0.3, 40)])
 def test_leaves_hold_as_many_rows_of_a_bag(share: float, samples: int) -> None:
     """min_child_samples counts rows in the bag, LightGBM's parameter all rows."""
     settings = make_settings({"min_child_samples": 12, "subsample": share})
-    assert settings.engine_parameters(share) == BINNING | {"min_data_in_leaf": samples}
+    assert settings.engine_parameters()["min_child_samples"] == samples
+    assert translated(settings.engine_parameters()) == BINNING | {"min_data_in_leaf": samples}
 
 
 def test_the_same_value_under_two_names() -> None:

@@ -47,13 +47,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 def write_whole(path: Path, text: str) -> None:
     """Write a text file whole, or not at all."""
     with whole_file(path) as name:
-        write_text(name, text)
+        write_bytes(name, text.encode())
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, and wait until the disk has it."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, and wait until the disk has it."""
+    with open(path, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 
 BLOCKS_PER_THREAD = 4
+MOST = 4096  # threads
 SMALL = 200_000.0  # cost below which handing work to threads takes longer than doing it
 ROWS = 1 << 15  # of a block of rows
 FEW = 4  # blocks of rows below which threads do not pay
@@ -28,6 +29,23 @@ def check_threads(threads: int) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise RankforceError(f"threads is {threads!r}: it must be an integer from 1 up")
     return int(threads)
+
+
+def count_threads(wish: int | None) -> int:
+    """Number of threads: as asked, or as OMP_NUM_THREADS says, or one per usable core.
+
+    >>> count_threads(3)
+    3
+    """
+    if wish is not None:
+        is_whole = isinstance(wish, (int, np.integer)) and not isinstance(wish, bool)
+        if not is_whole or not -1 <= wish <= MOST:
+            raise RankforceError(f"threads is {wish!r}: it must be an integer from -1 to {MOST}")
+        if wish > 0:
+            return int(wish)
+    # "4,2" is 4 for us: the rest is about loops inside loops.
+    said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(said) if said.isdigit() and int(said) > 0 else usable_cores()
 
 
 def usable_cores(

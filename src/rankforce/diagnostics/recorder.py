@@ -178,7 +178,7 @@ class Recorder:
     def _now(self, moment: Any, trees: int) -> Now:
         """What decides the forces that made tree number `trees`, apart from scores."""
         norm = moment.model.parameters.get("norm", "lightgbm")
-        return Now(norm, max(trees - 1 - moment.model.base_trees, 0), moment.threads)
+        return Now(norm, max(trees - 1 - moment.model.base_steps, 0), moment.threads)
 
     def _begin(self, moment: Any) -> None:
         """A new run, or one that goes on from a checkpoint, with what was recorded there."""

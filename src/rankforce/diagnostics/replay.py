@@ -9,6 +9,7 @@ import numpy as np
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.missing import mark_missing
 from rankforce.data.ranking_data import RankingData
@@ -17,12 +18,9 @@ from rankforce.diagnostics.view import Now, cutoff_of
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.named import at_cutoff
 from rankforce.models.curves import Curves
-from rankforce.models.forest.tree import stack
-from rankforce.models.forest.walk import add_scores
 from rankforce.models.model import Model
 from rankforce.training.loading import load, make_ranker
 from rankforce.training.ranker import Ranker
-from rankforce.training.settings import make_settings
 
 POINTS = 25  # of a curve, unless the user says how far they are apart
 
@@ -62,13 +60,13 @@ def diagnose(
     watched = fitted.parameters.get("eval_metric", ())
     recorder.watch(chosen, data, name=name, watched=watched)
     norm = fitted.parameters.get("norm", "lightgbm")
-    count = make_settings({"threads": threads}).thread_count
+    count = count_threads(threads)
     start = np.zeros(data.rows)
     if fitted.base is not None:
         start = np.asarray(fitted.base.predict(_features(fitted, data)), np.float64)
     rows = recorder.sample.rows
     for number, before, after in _stages(fitted, data, start, recorder.every, count):
-        now = Now(norm, max(number - 1 - fitted.base_trees, 0), count)
+        now = Now(norm, max(number - 1 - fitted.base_steps, 0), count)
         recorder.look(number, after[rows], now, before=before[rows])
     return recorder.curves
 
@@ -83,7 +81,7 @@ def _stages(
         for last in (number - 1, number):
             before = scores.copy()
             if last > done:
-                add_scores(stack(model.trees[done:last]), features, scores, threads=threads)
+                model.scorer.add_scores(features, range(done, last), scores, threads=threads)
                 done = last
         yield number, before, scores
 

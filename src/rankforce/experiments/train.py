@@ -13,9 +13,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.read import read
+from rankforce.models.files import load_model
 from rankforce.models.folder import has_model
-from rankforce.models.model import digest, load_model
-from rankforce.training.log_to import PLACES, LogTo, log_to
+from rankforce.training.callbacks.log_to import PLACES, LogTo, log_to
 
 if TYPE_CHECKING:
     from rankforce.diagnostics.recorder import Recorder
@@ -116,7 +116,9 @@ def _is_of_run(out: Path, checkpoint: str | Path | None) -> bool:
         old, run = (load_model(place, checks_base=False) for place in (out, checkpoint))
     except ValueError:
         return False
-    return old.data == run.data and digest(old.trees) == digest(run.trees[: len(old.trees)])
+    if old.steps > run.steps:
+        return False
+    return old.data == run.data and old.scorer.digest(old.steps) == run.scorer.digest(old.steps)
 
 
 def _save(ranker: Ranker, out: Path) -> None:

@@ -1,8 +1,8 @@
 """The two files of a model in a folder: replaced together, though a disk moves one at a time.
 
-The new manifest waits under a name of its own; then the text is replaced, and from there on the
-folder holds the new model; then the manifest moves into its place. A reader takes the manifest that
-fits the text: `manifest.json`, or one that waits.
+The new manifest waits under a name of its own; then the file of the scorer is replaced, and from
+there on the folder holds the new model; then the manifest moves into its place. A reader takes the
+manifest that fits the scorer: `manifest.json`, or one that waits.
 """
 
 from __future__ import annotations
@@ -14,43 +14,47 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.files import is_temporary, name_beside, remove_leftovers, write_text
+from rankforce.common.files import is_temporary, name_beside, remove_leftovers, write_bytes
+from rankforce.models.base import KINDS, find_kind
 
-TEXT = "model.txt"
 MANIFEST = "manifest.json"
-FILES = {TEXT, MANIFEST}
 PATIENCE = 10.0  # seconds to wait for another save into the same folder
 
 
-def write_model(place: Path, text: str, manifest: str) -> None:
+def write_model(place: Path, file: str, content: bytes, manifest: str) -> None:
     """Write both files of a model: at any moment the folder has the old model, or the new one."""
     try:
         if place.exists() and not place.is_dir():
             raise RankforceError(f"{place} is a file: a model is saved into a folder")
         place.mkdir(parents=True, exist_ok=True)
         with _alone(place):
-            _replace(place, text, manifest)
+            _replace(place, file, content, manifest.encode())
     except OSError as error:
         reason = error.strerror or error
         raise RankforceError(f"cannot save a model to {place}: {reason}") from None
 
 
-def _replace(place: Path, text: str, manifest: str) -> None:
+def _replace(place: Path, file: str, content: bytes, manifest: bytes) -> None:
     waiting = name_beside(place / MANIFEST, "next")
-    fresh = name_beside(place / TEXT, "part")
+    fresh = name_beside(place / file, "part")
     try:
-        write_text(waiting, manifest)
-        write_text(fresh, text)
+        write_bytes(waiting, manifest)
+        write_bytes(fresh, content)
     except BaseException:
         _remove(waiting, fresh)
         raise
     try:
-        os.replace(fresh, place / TEXT)
+        os.replace(fresh, place / file)
     except OSError:  # nothing else: an interrupt may come when the file has moved already
         _remove(waiting, fresh)
         raise
     os.replace(waiting, place / MANIFEST)
-    remove_leftovers(place, FILES)
+    remove_leftovers(place, _files())
+
+
+def _files() -> set[str]:
+    """Names that files of models have, of whichever kind."""
+    return {MANIFEST, *(find_kind(kind).file for kind in KINDS)}
 
 
 def _remove(*paths: Path) -> None:
@@ -73,20 +77,21 @@ def is_waiting(name: str) -> bool:
 
 def has_model(place: Path) -> bool:
     """Whether a folder holds a model, or what a first save that was killed left of one."""
-    return (place / TEXT).exists() or (place / MANIFEST).exists()
+    return any((place / name).exists() for name in _files())
 
 
 def other_files(place: Path) -> list[str]:
     """Names of the files in a folder that no save of a model has made."""
-    own = FILES | {name for name in _names(place) if is_temporary(name, of=FILES)}
+    files = _files()
+    own = files | {name for name in _names(place) if is_temporary(name, of=files)}
     # Names that version 0.1 gave to half-written files.
-    old = (f".{TEXT}.", f".{MANIFEST}.")
+    old = tuple(f".{name}." for name in files)
     return [n for n in _names(place) if n not in own and not (n.startswith(old) and ".part" in n)]
 
 
 def state(place: Path) -> list[tuple[int, ...]]:
     """Something that is another when a file of the model was replaced meanwhile."""
-    return [_state(place / name) for name in (TEXT, MANIFEST)]
+    return [_state(place / name) for name in sorted(_files())]
 
 
 def _state(path: Path) -> tuple[int, ...]:

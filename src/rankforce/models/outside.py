@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.types import Floats
-from rankforce.models.forest.lightgbm_text import feature_infos
 
 ROWS = 16
 STEP = (5**0.5 - 1) / 2  # its multiples, less their whole part, are spread evenly between 0 and 1
@@ -28,13 +28,13 @@ def outside_scores(base: Any, features: Any) -> Floats:
     return scores
 
 
-def fingerprint_of(base: Any, head: str) -> dict[str, Any]:
+def fingerprint_of(base: Any, ranges: Sequence[str]) -> dict[str, Any]:
     """Enough of a base to notice another one: its class, and its scores of some synthetic rows."""
-    scores = outside_scores(base, probe_rows(head))
+    scores = outside_scores(base, probe_rows(ranges))
     return {"class": type(base).__name__, "scores": scores.tolist()}
 
 
-def check_outside(base: Any, known: Any, head: str) -> None:
+def check_outside(base: Any, known: Any, ranges: Sequence[str]) -> None:
     """Refuse a base that scores synthetic rows in another way than the one that `known` is of."""
     if known is None:
         note(
@@ -42,7 +42,7 @@ def check_outside(base: Any, known: Any, head: str) -> None:
             "it was trained upon is not checked"
         )
         return
-    found = outside_scores(base, probe_rows(head))
+    found = outside_scores(base, probe_rows(ranges))
     if not np.allclose(found, np.array(known["scores"], np.float64), rtol=1e-6, atol=1e-9):
         raise RankforceError(
             f"base is a {type(base).__name__} with other scores than the {known['class']} that the "
@@ -50,15 +50,14 @@ def check_outside(base: Any, known: Any, head: str) -> None:
         )
 
 
-def probe_rows(head: str) -> NDArray[np.float32]:
-    """Rows within the ranges of the features, which the head of a model's text says.
+def probe_rows(ranges: Sequence[str]) -> NDArray[np.float32]:
+    """Rows within the ranges of features.
 
-    >>> probe_rows("feature_names=a b c\\nfeature_infos=[0:2] none 3:7\\n")[:2].tolist()
+    >>> probe_rows(["[0:2]", "none", "3:7"])[:2].tolist()
     [[0.0, 0.0, 3.0], [2.0, 0.0, 3.0]]
     """
-    infos = feature_infos(head)
-    rows = np.zeros((ROWS, len(infos)), np.float32)
-    for column, info in enumerate(infos):
+    rows = np.zeros((ROWS, len(ranges)), np.float32)
+    for column, info in enumerate(ranges):
         share = np.arange(1, ROWS + 1) * (column + 1) * STEP % 1.0
         share[:2] = 0.0, 1.0
         if info.startswith("["):

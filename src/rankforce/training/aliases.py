@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -184,41 +184,6 @@ REFUSED = {
 
 _THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
 
-# Parameters that LightGBM gets as they are.
-PASSED = {
-    "max_bin",
-    "max_bin_by_feature",
-    "min_data_in_bin",
-    "bin_construct_sample_cnt",
-    "data_random_seed",
-    "feature_pre_filter",
-    "enable_bundle",
-    "is_enable_sparse",
-    "use_missing",
-    "zero_as_missing",
-    "histogram_pool_size",
-    "extra_trees",
-    "extra_seed",
-    "path_smooth",
-    "max_delta_step",
-    "min_data_per_group",
-    "max_cat_threshold",
-    "cat_l2",
-    "cat_smooth",
-    "max_cat_to_onehot",
-    "monotone_constraints",
-    "monotone_constraints_method",
-    "monotone_penalty",
-    "interaction_constraints",
-    "feature_contri",
-    "forcedsplits_filename",
-    "forcedbins_filename",
-    "cegb_tradeoff",
-    "cegb_penalty_split",
-    "cegb_penalty_feature_lazy",
-    "cegb_penalty_feature_coupled",
-}
-
 
 def _norm(value: Any, out: dict[str, Any]) -> None:
     out["norm"] = "lightgbm" if value else "none"
@@ -266,10 +231,12 @@ MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
 }
 
 
-def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters under our names, and those that go to LightGBM.
+def translate(
+    given: dict[str, Any], known: set[str], engine: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters under our names, and those that go to the engine, which has some of its own.
 
-    >>> translate({"eta": 0.1, "max_bin": 63}, known={"learning_rate"})
+    >>> translate({"eta": 0.1, "max_bin": 63}, {"learning_rate"}, {"max_bin"})
     ({'learning_rate': 0.1}, {'max_bin': 63})
     """
     ours: dict[str, Any] = {}
@@ -277,17 +244,17 @@ def translate(given: dict[str, Any], known: set[str]) -> tuple[dict[str, Any], d
     said: dict[str, str] = {}
     for name, value in given.items():
         canonical = ALIASES.get(name, name)
-        if value is None and (name in _THEIRS or canonical in PASSED):
+        if value is None and (name in _THEIRS or canonical in engine):
             continue  # as LightGBM and XGBoost write what is at its default
         found: dict[str, Any] = {}
         if canonical in MEANINGS:
             MEANINGS[canonical](value, found)
         elif canonical in known:
             found[canonical] = value
-        elif canonical in PASSED:
+        elif canonical in engine:
             passed[canonical] = value
         else:
-            _accept_no_change(name, value, known)
+            _accept_no_change(name, value, {*known, *engine})
         for key, new in found.items():
             if key == "objective" and _is_general(ours.get(key, "lambdarank")):
                 ours.pop(key, None)
@@ -346,7 +313,7 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
             + (f" ({why})" if why else "")
         )
     refuse(name)
-    names = {*known, *ALIASES, *MEANINGS, *PASSED, *NO_CHANGE}
+    names = {*known, *ALIASES, *MEANINGS, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
     raise RankforceError(f"unknown parameter {name!r}{hint}")

@@ -11,8 +11,10 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, kind_of
+from rankforce.models.files import load_model, plain_model
+from rankforce.models.forest.forest import digest
 from rankforce.models.forest.tree import Tree
-from rankforce.models.model import Model, digest, load_model, plain_model
+from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
 
 # Objectives of LightGBM whose predictions are sums of leaves and nothing else.
@@ -28,7 +30,8 @@ class Base(NamedTuple):
     @property
     def trees(self) -> list[Tree]:
         """The trees that the forest begins with."""
-        return [] if self.model is None else self.model.trees[: self.model.used]
+        found: list[Tree] = [] if self.model is None else self.model.trees[: self.model.used]
+        return found
 
     @property
     def mark(self) -> str | None:
@@ -36,6 +39,13 @@ class Base(NamedTuple):
         if self.model is not None:
             return f"{len(self.trees)} trees, {digest(self.trees)}"
         return None if self.outside is None else type(self.outside).__name__
+
+    def widen(self, ranges: list[str]) -> list[str]:
+        """Ranges of features, with what the base knows of those that are constant here."""
+        known = [] if self.model is None else self.model.scorer.ranges
+        if len(known) != len(ranges):
+            return ranges
+        return [old if new == "none" else new for new, old in zip(ranges, known, strict=True)]
 
     def scores(self, data: RankingData) -> Floats | None:
         """Scores that no tree of the forest gives."""
@@ -89,7 +99,7 @@ def _from_lightgbm(given: Any) -> Model | None:
     aim = next((line.partition("=")[2] for line in head if line.startswith("objective=")), "custom")
     if not aim.startswith(SUMS) or " sqrt" in aim or "average_output" in head:
         return None
-    return plain_model(text, Path("base"))
+    return plain_model(text.encode(), Path("base"))
 
 
 def stand_on(base: Base, data: RankingData) -> RankingData:

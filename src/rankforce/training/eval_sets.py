@@ -10,8 +10,8 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.training.checkpoint import fingerprint, same_rows
-from rankforce.training.loop import Part
+from rankforce.training.loop import ScoredSet
+from rankforce.training.resume import fingerprint, same_rows
 
 QID = "qid"  # the column of a frame that XGBoost takes for the query of each row
 
@@ -35,14 +35,14 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
 
 def make_parts(
     pairs: Sequence[Any],
-    train: Part,
+    train: ScoredSet,
     beside: dict[str, Any],
     *,
     names: Sequence[str] | None,
     given: tuple[Any, Any],
     make_data: Callable[[Any, dict[str, Any]], RankingData],
     start_from: Callable[[RankingData, Any], Floats | None],
-) -> list[Part]:
+) -> list[ScoredSet]:
     """The validation sets; the training set among them starts from the same scores.
 
     `given` is what the training set was made of, `make_data` makes others, and `start_from` says
@@ -64,9 +64,9 @@ def make_parts(
             raise RankforceError(f"eval_set[{number}]: {error}") from None
     named = _eval_names(names, [data is train.data for data in sets])
     return [
-        Part(name, data, train.base)
+        ScoredSet(name, data, train.base)
         if start is None and is_training_set(data, train.data)
-        else Part(name, data, start_from(data, start))
+        else ScoredSet(name, data, start_from(data, start))
         for name, data, start in zip(named, sets, starts, strict=True)
     ]
 

@@ -47,7 +47,7 @@ class Forces:
     """Forces and hessians of a training set at any scores."""
 
     def __init__(
-        self, objective: AnyObjective, data: RankingData, settings: Settings, *, base_trees: int = 0
+        self, objective: AnyObjective, data: RankingData, settings: Settings, *, base_steps: int = 0
     ) -> None:
         self._data = data
         self._settings = settings
@@ -56,7 +56,7 @@ class Forces:
         self._ready = objective.bind(data, self.index)
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
-        self._base_trees = base_trees  # schedules begin behind them
+        self._base_steps = base_steps  # schedules begin behind them
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
@@ -64,7 +64,7 @@ class Forces:
         lam, hess = self._ready.gradients(
             scores,
             norm=settings.norm,
-            iteration=iteration - self._base_trees,
+            iteration=iteration - self._base_steps,
             threads=self._threads,
             out=self._out,
         )
@@ -92,7 +92,7 @@ class Forces:
             leaf,
             leaves,
             norm=self._settings.norm,
-            iteration=iteration - self._base_trees,
+            iteration=iteration - self._base_steps,
             row_weight=weight,
             threads=self._threads,
         )

@@ -9,10 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankforce.common.notes import note
-from rankforce.engines.lightgbm.grow import make_booster
 from rankforce.models.importance import importance
 from rankforce.models.model import Model
-from rankforce.training.checkpoint import same_rows
+from rankforce.training.resume import same_rows
 from rankforce.training.watch import History, deciding_set
 
 
@@ -75,6 +74,8 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
     @property
     def booster_(self) -> Any:
         """The model as a plain LightGBM booster; without a base that is not made of trees."""
+        from rankforce.engines.lightgbm.booster import make_booster
+
         check_is_fitted(self, "model_")
         if self.model_.base is not None:
             kind = type(self.model_.base).__name__

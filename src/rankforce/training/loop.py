@@ -12,57 +12,40 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
-from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.lightgbm.grow import Grower, choose_histograms
-from rankforce.forces.base import AnyObjective
+from rankforce.engines.base import Engine, Grown, find_engine
 from rankforce.kernels import trees as kernels
-from rankforce.models.forest.lightgbm_text import complete_infos
+from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
-from rankforce.training.callbacks import NO_WISH, Callback, Wish, check_wish
-from rankforce.training.checkpoint import (
-    Saver,
-    fingerprint,
-    plain_origin,
-    record,
-    resume,
-    same_rows,
+from rankforce.training.callbacks.base import (
+    FAILED,
+    FINISHED,
+    KILLED,
+    Callback,
+    Moment,
+    Start,
+    StopTraining,
+    tell_end,
+    tell_start,
+    tell_step,
 )
-from rankforce.training.constraints import for_features
+from rankforce.training.callbacks.checkpoint import Checkpoint
+from rankforce.training.callbacks.progress import Progress
+from rankforce.training.callbacks.stopping import EarlyStopping
+from rankforce.training.callbacks.theirs import NO_WISH, Wish, check_wish
 from rankforce.training.eval_functions import OfRows
 from rankforce.training.forces import Forces
-from rankforce.training.progress import Progress
+from rankforce.training.resume import fingerprint, plain_origin, record, resume, same_rows
 from rankforce.training.settings import Settings
-from rankforce.training.start import Start, tell_start
 from rankforce.training.steps import leaf_steps, sum_leaves
-from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
-
-# LightGBM's parameters that decide values of leaves: then its own values are taken.
-LEAF_RULES = {
-    "path_smooth",
-    "max_delta_step",
-    "monotone_constraints",
-    "monotone_penalty",
-    "cat_l2",
-    "cat_smooth",
-    "extra_trees",
-}
+from rankforce.training.watch import Watch, deciding_set, make_metrics
 
 
-# Parameters whose effect depends on trees before, in ways that a new booster does not know.
-STATEFUL = {
-    "extra_trees",
-    "cegb_penalty_split",
-    "cegb_penalty_feature_lazy",
-    "cegb_penalty_feature_coupled",
-}
-
-
-class Part(NamedTuple):
+class ScoredSet(NamedTuple):
     """A data set that is scored while training."""
 
     name: str
@@ -70,43 +53,28 @@ class Part(NamedTuple):
     base: Floats | None = None  # scores to start from
 
 
-class Moment(NamedTuple):
-    """What callbacks see after each tree. The first six are LightGBM's."""
-
-    model: Model
-    params: dict[str, Any]
-    iteration: int  # from 0
-    begin_iteration: int
-    end_iteration: int
-    evaluation_result_list: list[Evaluation]
-    scores: Floats  # of the training set
-    lam: Floats
-    hess: Floats
-    data: RankingData
-    objective: AnyObjective
-    queries: QueryIndex  # of the training set, in the order that decides ties
-    threads: int
-
-
 def fit(
     settings: Settings,
-    train: Part,
-    valid: Sequence[Part] = (),
+    train: ScoredSet,
+    valid: Sequence[ScoredSet] = (),
     *,
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
     base: Base = NOTHING,
 ) -> Model:
     """Train a model; `wish` is what callbacks say about the decision to stop."""
-    run = Training(settings, train, valid, wish, base)
+    run = Training(settings, train, valid, callbacks, wish, base)
+    status = FAILED
     try:
-        run.go(callbacks)
+        run.go()
+        status = FINISHED
     except KeyboardInterrupt:
         if not run.done:
             raise
         run.end(f"interrupted: the model has the {run.done} trees so far")
+        status = KILLED
     finally:
-        run.progress.close()
+        tell_end(run.callbacks, status)
     return run.model
 
 
@@ -114,34 +82,34 @@ class Training:
     """The state of one training run."""
 
     def __init__(
-        self, settings: Settings, train: Part, valid: Sequence[Part], wish: Wish, base: Base
+        self,
+        settings: Settings,
+        train: ScoredSet,
+        valid: Sequence[ScoredSet],
+        callbacks: Sequence[Callback],
+        wish: Wish,
+        base: Base,
     ) -> None:
         self.settings = settings
         self.base = base
         self.objective = settings.make_objective()
-        self.marks = [fingerprint(part.data, part.base) for part in (train, *valid)]
-        self.parts = _check_parts([train, *valid], self.marks)
-        self.saver = Saver(settings)
+        self.marks = [fingerprint(one.data, one.base) for one in (train, *valid)]
+        self.sets = _check_sets([train, *valid], self.marks)
         self.threads = settings.thread_count
         fitted = settings.base_estimators if settings.base == "regressor" else 0
-        base_trees = len(base.trees) or fitted
-        self.total = base_trees + settings.n_estimators
+        base_steps = len(base.trees) or fitted
+        self.total = base_steps + settings.n_estimators
         self.stopped_at: int | None = None  # number of trees, where a callback decided
         self.progress = Progress(self.total, settings.progress)
-        if settings.checkpoint and (stateful := sorted(STATEFUL & {*settings.engine})):
-            raise RankforceError(
-                f"a run with {', '.join(stateful)} cannot be resumed: no checkpoint"
-            )
         self.watch = self._make_watch(valid, wish)
-        if settings.early_stopping_rounds:
-            self._check_stopping(wish)
-        self.forces = Forces(self.objective, train.data, settings, base_trees=base_trees)
-        self.scores = [_start(part) for part in self.parts]
+        self.callbacks = self._make_callbacks(callbacks, wish, base_steps)
+        self.forces = Forces(self.objective, train.data, settings, base_steps=base_steps)
+        self.scores = [_start(one) for one in self.sets]
         self.before = self.scores[0]  # a tree earlier
-        self.grower = self._make_grower(train.data)
-        self.model = self._make_model(train.data, base_trees)
+        self.engine = self._open_engine(train.data)
+        self.model = self._make_model(train.data, base_steps)
 
-    def _make_watch(self, valid: Sequence[Part], wish: Wish) -> Watch:
+    def _make_watch(self, valid: Sequence[ScoredSet], wish: Wish) -> Watch:
         settings = self.settings
         metrics = make_metrics(
             settings.eval_metric, self.objective, k=settings.k, cutoffs=settings.eval_at or ()
@@ -150,16 +118,33 @@ class Training:
             metrics[0].higher = wish.higher
         own, *others = self.marks
         is_training = {
-            part.name: same_rows(marks, own) for part, marks in zip(valid, others, strict=True)
+            one.name: same_rows(marks, own) for one, marks in zip(valid, others, strict=True)
         }
         return Watch(
             metrics,
-            [(part.name, part.data) for part in valid],
+            [(one.name, one.data) for one in valid],
             deciding=deciding_set(is_training, is_training.__getitem__),
             rounds=settings.early_stopping_rounds,
             min_delta=settings.min_delta,
             threads=self.threads,
         )
+
+    def _make_callbacks(
+        self, given: Sequence[Callback], wish: Wish, base_steps: int
+    ) -> list[Callback]:
+        """The user's, and those that settings ask for, around them."""
+        settings = self.settings
+        own: list[Callback] = [self.progress, *given]
+        if settings.checkpoint:
+            limits = find_engine(settings.engine).unresumable & {*settings.passed}
+            if limits:
+                names = ", ".join(sorted(limits))
+                raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")
+            own.append(Checkpoint(settings.checkpoint, settings.checkpoint_every, self._settle))
+        if settings.early_stopping_rounds:
+            self._check_stopping(wish)
+            own.append(EarlyStopping(self.watch, settings.early_stopping_rounds, base_steps))
+        return own
 
     def _check_stopping(self, wish: Wish) -> None:
         """Say what decides when to stop; an error if nothing can."""
@@ -180,69 +165,76 @@ class Training:
         what = watch.metrics[0].key if watch.card is None else repr(watch.card)
         self.progress.say(f"{what} on {watch.deciding} decides when to stop")
 
-    def _make_grower(self, data: RankingData) -> Grower:
+    def _open_engine(self, data: RankingData) -> Engine:
         settings = self.settings
-        share = settings.subsample if settings.subsample_freq else 1.0
-        parameters = for_features(
-            settings.engine_parameters(share), data.feature_names, data.categorical
-        )
-        others = parameters | ({"categorical features": True} if data.categorical else {})
-        histograms = choose_histograms(settings.quantised, settings.quantised_levels, others)
-        self.progress.say(f"{self.objective.name} on {data}: {histograms.why}")
-        self.leaves_by_engine = not histograms.quantised and bool(LEAF_RULES & {*parameters})
-        if self.leaves_by_engine and settings.step == "exact-newton":
-            names = ", ".join(sorted(LEAF_RULES & {*parameters}))
-            raise RankforceError(f"step='exact-newton' does not go with {names}")
-        return Grower(
+        self.progress.say(f"{self.objective.name} on {data}")
+        engine = find_engine(settings.engine).open(
             data.features,
             feature_names=data.feature_names,
             categorical=data.categorical,
-            parameters=parameters,
-            histograms=histograms,
+            parameters=settings.engine_parameters(),
             seed=settings.seed,
             threads=self.threads,
         )
+        self.progress.say(engine.how)
+        if engine.leaf_rules and settings.step == "exact-newton":
+            names = ", ".join(engine.leaf_rules)
+            raise RankforceError(f"step='exact-newton' does not go with {names}")
+        return engine
 
-    def _make_model(self, data: RankingData, base_trees: int) -> Model:
+    def _make_model(self, data: RankingData, base_steps: int) -> Model:
         """An empty model, or the trees that a checkpoint has."""
-        settings = self.settings
-        parameters = record(settings, self.objective, self.watch.metrics, self.base)
-        named = zip([part.name for part in self.parts], self.marks, strict=True)
-        marks = dict(named) | {self.parts[0].name: self.marks[0]}
-        model = Model("", [], 0, parameters, repr(self.objective), self.watch.history)
-        model.base, model.base_trees = self.base.outside, base_trees
-        model.categorical, model.categories = data.categorical, data.categories
-        model.renumbered = data.renumbered
-        model.data, model.names = marks, data.feature_names
-        origins = {part.name: plain_origin(part.data) for part in self.parts}
-        model.files = {name: origin for name, origin in origins.items() if origin}
-        found = resume(settings.checkpoint, parameters, marks) if settings.checkpoint else None
-        if found is None:
-            model.trees = list(self.base.trees)
+        settings, base = self.settings, self.base
+        ranges = base.widen(self.engine.ranges)
+        forest = Forest.on(data.feature_names, ranges, self.engine.about, base.trees)
+        model = Model(
+            forest,
+            len(forest),
+            record(settings, self.objective, self.watch.metrics, base),
+            repr(self.objective),
+            self.watch.history,
+            categorical=data.categorical,
+            categories=data.categories,
+            base=base.outside,
+            base_steps=base_steps,
+            data=self._named_marks(),
+            names=data.feature_names,
+            files=self._files(),
+            renumbered=data.renumbered,
+        )
+        place = settings.checkpoint
+        found = resume(place, model.parameters, model.data) if place else None
+        if found is not None:
+            found.scorer.keep(self.total)
+            model.scorer = found.scorer
+            model.diagnostics, model.base_mark = found.diagnostics, found.base_mark
+            self.progress.say(f"resumed from {place} with {found.steps} trees")
+        elif base.outside is not None:
+            model.base_mark = fingerprint_of(base.outside, forest.ranges)
+        if found is None or self.watch.sees_queries:
             self._replay(model.trees)
             return model
-        model.head, model.trees = found.head, found.trees[: self.total]
-        model.diagnostics, model.base_mark = found.diagnostics, found.base_mark
-        self.progress.say(f"resumed from {settings.checkpoint} with {len(model.trees)} trees")
-        if self.watch.sees_queries:
-            self._replay(model.trees)
-            return model
-        for name, values in self.watch.history.items():
-            for metric in values:
-                kept = found.history.get(name, {}).get(metric, [])
-                values[metric] = kept[: len(model.trees)]
+        self.watch.take(found.history, model.steps)
         self._score(model.trees[:-1])
         self.before = self.scores[0].copy()
         self._score(model.trees[-1:])
         return model
 
-    def _score(self, trees: list[Tree]) -> None:
+    def _named_marks(self) -> dict[str, Any]:
+        named = zip([one.name for one in self.sets], self.marks, strict=True)
+        return dict(named) | {self.sets[0].name: self.marks[0]}
+
+    def _files(self) -> dict[str, Any]:
+        origins = {one.name: plain_origin(one.data) for one in self.sets}
+        return {name: origin for name, origin in origins.items() if origin}
+
+    def _score(self, trees: Sequence[Tree]) -> None:
         """Add trees that are there to all scores."""
         nodes = stack(trees)
-        for part, scores in zip(self.parts, self.scores, strict=True):
-            add_scores(nodes, part.data.features, scores, threads=self.threads)
+        for one, scores in zip(self.sets, self.scores, strict=True):
+            add_scores(nodes, one.data.features, scores, threads=self.threads)
 
-    def _replay(self, trees: list[Tree]) -> None:
+    def _replay(self, trees: Sequence[Tree]) -> None:
         """Measure trees that are there: those of a base, or for tests that look at queries."""
         for number, tree in enumerate(trees, start=1):
             if number == len(trees):
@@ -250,7 +242,53 @@ class Training:
             self._score([tree])
             self.watch.look(self.scores[1:])
 
-    def _tell_start(self, callbacks: Sequence[Callback], begin: int) -> None:
+    def go(self) -> None:
+        """Grow the trees that are missing."""
+        begin = self.model.steps
+        is_over = self._tell_start(begin)
+        for iteration in range(begin, self.total):
+            if is_over:
+                break
+            lam, hess = self._forces(iteration)
+            grown = self.engine.grow(lam, hess, iteration, self.forces.keys)
+            if grown is None:
+                self.progress.say(f"no further split is worth it after {iteration} trees")
+                break
+            self._add(grown, lam, hess, iteration)
+            is_over = self._tell_step(iteration, begin, lam, hess)
+        self.end(None)
+
+    def _forces(self, iteration: int) -> tuple[Floats, Floats]:
+        if iteration < self.model.base_steps:
+            return self.forces.at_labels(self.scores[0], iteration)
+        return self.forces.at(self.scores[0], iteration)
+
+    def _add(self, grown: Grown, lam: Floats, hess: Floats, iteration: int) -> None:
+        """Set the values of the leaves and move all scores."""
+        tree, leaf = grown
+        values = tree.leaf_value
+        if not self.engine.leaf_rules:
+            values = self._steps(leaf, tree.leaves, lam, hess, iteration)
+        rate = self.settings.rate(iteration - self.model.base_steps)
+        final = tree.with_values(rate * values, rate)
+        nodes = stack([tree])
+        for number, (one, scores) in enumerate(zip(self.sets, self.scores, strict=True)):
+            if number:
+                leaf = route(tree, nodes, one.data.features, threads=self.threads)
+            _move(leaf, final.leaf_value, scores, self.threads)
+        self.model.trees.append(final)
+        self.model.used = self.model.steps
+
+    def _steps(
+        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
+    ) -> Floats:
+        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
+        if self.settings.step == "exact-newton" and iteration >= self.model.base_steps:
+            shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
+            second = np.maximum(second - shared, 0.0)
+        return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
+
+    def _tell_start(self, begin: int) -> bool:
         start = Start(
             self.model,
             begin,
@@ -258,121 +296,39 @@ class Training:
             len(self.base.trees),
             self.scores[0],
             self.before,
-            self.parts[0].data,
+            self.sets[0].data,
             self.objective,
             self.forces.index,
             self.threads,
         )
-        tell_start(callbacks, start)
         del self.before
+        return tell_start(self.callbacks, start)
 
-    def _should_stop(self, done: int) -> bool:
-        """No gain for as many rounds as agreed, behind the trees of a base."""
-        rounds = self.settings.early_stopping_rounds
-        return self.watch.should_stop and done - self.model.base_trees >= (rounds or 0)
-
-    def go(self, callbacks: Sequence[Callback]) -> None:
-        """Grow the trees that are missing."""
-        begin = len(self.model.trees)
-        self._tell_start(callbacks, begin)
-        for iteration in range(begin, self.total):
-            if self._should_stop(iteration):
-                break
-            lam, hess = self._forces(iteration)
-            tree = self.grower.grow(lam, hess, iteration, self.forces.keys)
-            if tree is None:
-                self.progress.say(f"no further split is worth it after {iteration} trees")
-                break
-            self._add(tree, lam, hess, iteration)
-            found = self.watch.look(self.scores[1:])
-            seen = self.model.diagnostics.short() if self.model.diagnostics else ""
-            self.progress.update(iteration + 1, found, self.watch.best, seen)
-            if self._call(callbacks, iteration, begin, found, lam, hess):
-                break
-            # Behind the callbacks: what a recorder saw of this tree belongs to it.
-            if self.saver.is_due(iteration + 1):
-                self._settle(iteration + 1, finished=False)
-                self.saver.save(self.model, iteration + 1)
-        self.end(None)
-
-    def _forces(self, iteration: int) -> tuple[Floats, Floats]:
-        if iteration < self.model.base_trees:
-            return self.forces.at_labels(self.scores[0], iteration)
-        return self.forces.at(self.scores[0], iteration)
-
-    def _add(self, tree: Tree, lam: Floats, hess: Floats, iteration: int) -> None:
-        """Set the values of the leaves and move all scores."""
-        nodes = stack([tree])
-        leaf = self.grower.find_leaves(tree, self.parts[0].data.features)
-        values = tree.leaf_value
-        if not self.leaves_by_engine:
-            values = self._steps(leaf, tree.leaves, lam, hess, iteration)
-        rate = self.settings.rate(iteration - self.model.base_trees)
-        final = tree.with_values(rate * values, rate)
-        for part, scores in zip(self.parts, self.scores, strict=True):
-            if part is not self.parts[0]:
-                leaf = route(tree, nodes, part.data.features, threads=self.threads)
-            _move(leaf, final.leaf_value, scores, self.threads)
-        if not self.model.head:
-            self._describe()
-        self.model.trees.append(final)
-        self.model.used = len(self.model.trees)
-
-    def _describe(self) -> None:
-        """Say what the features are, and on which model of another kind the trees stand."""
-        model, base = self.model, self.base
-        model.head = self.grower.head
-        if base.model is not None:
-            model.head = complete_infos(model.head, base.model.head)
-        if base.outside is not None:
-            model.base_mark = fingerprint_of(base.outside, model.head)
-
-    def _steps(
-        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
-    ) -> Floats:
-        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
-        if self.settings.step == "exact-newton" and iteration >= self.model.base_trees:
-            shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
-            second = np.maximum(second - shared, 0.0)
-        return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
-
-    def _call(
-        self,
-        callbacks: Sequence[Callback],
-        iteration: int,
-        begin: int,
-        found: list[Evaluation],
-        lam: Floats,
-        hess: Floats,
-    ) -> bool:
-        """Tell the callbacks; True if one of them wants to stop."""
+    def _tell_step(self, iteration: int, begin: int, lam: Floats, hess: Floats) -> bool:
+        """Measure the new tree and tell the callbacks; True if one of them wants to stop."""
         moment = Moment(
             self.model,
             self.model.parameters,
             iteration,
             begin,
             self.total,
-            found,
+            self.watch.look(self.scores[1:]),
             self.scores[0],
             lam,
             hess,
-            self.parts[0].data,
+            self.sets[0].data,
             self.objective,
             self.forces.index,
             self.threads,
+            self.watch.best,
         )
         try:
-            answers = [callback(moment) for callback in callbacks]
-            return True in answers
-        except Exception as stop:
-            # LightGBM's callbacks stop by an exception of theirs that says which tree was best.
-            if not hasattr(stop, "best_iteration"):
-                raise
-            if stop.best_iteration is not None:
-                self.stopped_at = int(stop.best_iteration) + 1
+            return tell_step(self.callbacks, moment)
+        except StopTraining as stop:
+            self.stopped_at = stop.trees
             return True
 
-    def _settle(self, done: int, *, finished: bool) -> None:
+    def _settle(self, done: int, finished: bool) -> None:
         """Decide how many of the trees make the scores."""
         model = self.model
         model.best_iteration = self.stopped_at or self.watch.best or done
@@ -383,55 +339,47 @@ class Training:
     @property
     def done(self) -> int:
         """Number of trees that are there and measured."""
-        return min([len(self.model.trees), *self.watch.measured])
+        return min([self.model.steps, *self.watch.measured])
 
     def end(self, why: str | None) -> None:
         """Leave a usable model: the trees that were measured, where there is something to."""
         done = self.done
-        del self.model.trees[done:]
+        self.model.scorer.keep(done)
         if not done:
-            raise RankforceError(_no_tree(self.parts[0].data))
+            raise RankforceError(_no_tree(self.sets[0].data))
         if why:
             self.progress.say(why)
-        for metrics in self.watch.history.values():
-            for values in metrics.values():
-                del values[done:]
+        self.watch.keep(done)
         if self.model.diagnostics is not None:
             self.model.diagnostics.keep(done)
-        if not self.model.head:  # no tree came to those of the base
-            self._describe()
-        self._settle(done, finished=why is None)
-        self.saver.save(self.model, done)
+        self._settle(done, why is None)
 
 
-def _check_parts(parts: list[Part], marks: Sequence[Mapping[str, Any]]) -> list[Part]:
+def _check_sets(sets: list[ScoredSet], marks: Sequence[Mapping[str, Any]]) -> list[ScoredSet]:
     """The data sets, if they can be scored by one model; only the training set may come twice."""
-    columns = parts[0].data.features.shape[1]
-    if not parts[0].data.rows or not columns:
-        rows = parts[0].data.rows
+    columns = sets[0].data.features.shape[1]
+    if not sets[0].data.rows or not columns:
+        rows = sets[0].data.rows
         raise RankforceError(f"there is nothing to train on: {rows} rows, {columns} features")
     seen: set[str] = set()
-    for number, part in enumerate(parts):
+    for number, (name, data, _) in enumerate(sets):
         is_other = not same_rows(marks[0], marks[number])
-        if part.name in seen or (part.name == parts[0].name and is_other):
-            raise RankforceError(f"two data sets are called {part.name!r}: names must differ")
+        if name in seen or (name == sets[0].name and is_other):
+            raise RankforceError(f"two data sets are called {name!r}: names must differ")
         if number:
-            seen.add(part.name)
-        data = part.data
+            seen.add(name)
         if not (data.has_labels or data.sources or data.preferences is not None):
-            raise RankforceError(f"{part.name} has no labels")
-        if part.data.features.shape[1] != columns:
-            width = part.data.features.shape[1]
-            raise RankforceError(
-                f"{part.name} has {width} features, the training set has {columns}"
-            )
-    return parts
+            raise RankforceError(f"{name} has no labels")
+        width = data.features.shape[1]
+        if width != columns:
+            raise RankforceError(f"{name} has {width} features, the training set has {columns}")
+    return sets
 
 
-def _start(part: Part) -> Floats:
-    scores = np.zeros(part.data.rows) if part.base is None else part.base.astype(np.float64)
-    if scores.shape != (part.data.rows,) or not np.isfinite(scores).all():
-        raise RankforceError(f"base scores of {part.name} must be one finite number for each row")
+def _start(one: ScoredSet) -> Floats:
+    scores = np.zeros(one.data.rows) if one.base is None else one.base.astype(np.float64)
+    if scores.shape != (one.data.rows,) or not np.isfinite(scores).all():
+        raise RankforceError(f"base scores of {one.name} must be one finite number for each row")
     return scores
 
 

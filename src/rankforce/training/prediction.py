@@ -1,4 +1,4 @@
-"""What the trees of a model say about rows: scores, leaves, contributions of features."""
+"""Which steps of a model predict, and what trees say beside scores: leaves, contributions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.matrix import dense_blocks
-from rankforce.engines.lightgbm.grow import make_booster
-from rankforce.models.forest.tree import stack
-from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
 
 
-def choose_trees(
+def choose_steps(
     model: Model,
     *,
     start_iteration: int = 0,
@@ -25,7 +21,7 @@ def choose_trees(
     ntree_limit: int | None = None,
     iteration_range: Any = None,
 ) -> range:
-    """The trees that are asked for, in LightGBM's words or XGBoost's; else those that are used.
+    """The steps that are asked for, in LightGBM's words or XGBoost's; else those that are used.
 
     LightGBM's `num_iteration` below 1 means all trees, XGBoost's 0 those that are used.
     """
@@ -34,7 +30,7 @@ def choose_trees(
     known = [name for name, value in given.items() if value is not None]
     if len(known) > 1:
         raise RankforceError(f"give {' or '.join(known)}, not both")
-    total = len(model.trees)
+    total = model.steps
     first = max(check_whole("start_iteration", start_iteration), 0)
     if iteration_range is not None:
         first, last = _check_range(iteration_range)
@@ -59,47 +55,31 @@ def _check_range(given: Any) -> tuple[int, int]:
     return first, last
 
 
-def tree_scores(model: Model, features: Any, trees: range, *, threads: int) -> Floats:
-    """Sum of the trees for each row."""
-    if trees.start == 0 and len(trees):
-        return model.scores(features, trees=trees.stop, threads=threads)
-    model.scores(features[:0], threads=threads)  # an error if features are missing
-    scores = np.zeros(features.shape[0])
-    add_scores(stack(_of(model, trees)), features, scores, threads=threads)
-    return scores
-
-
-def tree_leaves(model: Model, features: Any, trees: range, *, threads: int) -> NDArray[np.int32]:
+def find_leaves(model: Model, features: Any, steps: range, *, threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each row (down) in each tree (across)."""
-    model.scores(features[:0], threads=threads)
-    leaves = np.empty((features.shape[0], len(trees)), np.int32)
-    for column, tree in enumerate(_of(model, trees)):
-        leaves[:, column] = route(tree, stack([tree]), features, threads=threads)
+    model.check_width(features)
+    leaves: NDArray[np.int32] = _forest(model, "pred_leaf").leaves(features, steps, threads=threads)
     return leaves
 
 
-def tree_contributions(model: Model, features: Any, trees: range, *, threads: int) -> Floats:
-    """SHAP values: one column per feature, and what the trees give on average; a row adds up.
+def find_contributions(model: Model, features: Any, steps: range, *, threads: int) -> Floats:
+    """SHAP values: one column per feature, and what the trees give on average; a row adds up."""
+    from rankforce.engines.lightgbm.booster import add_contributions
 
-    They are LightGBM's (Lundberg et al. 2018, "Consistent individualized feature attribution for
-    tree ensembles"), from the same trees.
-    """
-    model.scores(features[:0], threads=threads)
-    found = np.zeros((features.shape[0], features.shape[1] + 1))
-    if not len(trees):
-        return found
-    booster = make_booster(model.text(trees.stop))
-    # Of a sparse matrix LightGBM would return single precision.
-    for first, block in dense_blocks(features):
-        found[first : first + len(block)] = booster.predict(
-            block,
-            pred_contrib=True,
-            start_iteration=trees.start,
-            num_iteration=len(trees),
-            num_threads=threads,
+    model.check_width(features)
+    trees = _forest(model, "pred_contrib").trees[: steps.stop]
+    if any("leaf_count" not in tree.details for tree in trees if tree.leaves > 1):
+        raise RankforceError(
+            "the trees do not say how many rows came to their leaves, which contributions need: "
+            "the tool that wrote the model left leaf_count out"
         )
+    found = np.zeros((features.shape[0], features.shape[1] + 1))
+    if len(steps):
+        add_contributions(model.text(steps.stop), features, steps, found, threads=threads)
     return found
 
 
-def _of(model: Model, trees: range) -> list[Any]:
-    return model.trees[trees.start : trees.stop]
+def _forest(model: Model, what: str) -> Any:
+    if not hasattr(model.scorer, "leaves"):
+        raise RankforceError(f"{what} is for models of trees: this one is a {model.scorer.kind}")
+    return model.scorer

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.missing import mark_missing, with_missing
 from rankforce.data.ranking import Ranking, rank_documents
@@ -19,11 +20,12 @@ from rankforce.forces.base import AnyObjective
 from rankforce.measures.average import mean
 from rankforce.measures.metric import Metric
 from rankforce.measures.scoreboard import Scoreboard
+from rankforce.models.files import save_model
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import same
 from rankforce.training.also_called import also_called
 from rankforce.training.base import Base, open_base, stand_on
-from rankforce.training.callbacks import understand
+from rankforce.training.callbacks.theirs import understand
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import (
     eval_pairs,
@@ -33,12 +35,11 @@ from rankforce.training.eval_sets import (
     without_qid,
 )
 from rankforce.training.learnt import Learnt
-from rankforce.training.loop import Part, fit
+from rankforce.training.loop import ScoredSet, fit
 from rankforce.training.prediction import (
-    choose_trees,
-    tree_contributions,
-    tree_leaves,
-    tree_scores,
+    choose_steps,
+    find_contributions,
+    find_leaves,
 )
 from rankforce.training.settings import Settings, make_settings
 from rankforce.training.watch import make_metrics
@@ -211,7 +212,7 @@ class Ranker(Learnt):
             raise RankforceError("training needs labels: give y")
         base = open_base(self.base if init_model is None else init_model)
         train = stand_on(base, with_missing(train, settings.missing))
-        part = Part("training", train, _start_scores(base, train, init_score))
+        part = ScoredSet("training", train, _start_scores(base, train, init_score))
         beside = {"qid": eval_qid, "group": eval_group}
         beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
         valid = make_parts(
@@ -272,7 +273,7 @@ class Ranker(Learnt):
         """
         check_is_fitted(self, "model_")
         model = self.model_
-        trees = choose_trees(
+        steps = choose_steps(
             model,
             start_iteration=start_iteration,
             num_iteration=num_iteration,
@@ -282,17 +283,17 @@ class Ranker(Learnt):
         data = mark_missing(
             self._features(without_qid(X, model.feature_names)), model.parameters.get("missing")
         )
-        threads = make_settings({"threads": self.threads}).thread_count
+        threads = count_threads(self.threads)
         if pred_leaf:
-            return tree_leaves(model, data, trees, threads=threads)
+            return find_leaves(model, data, steps, threads=threads)
         start = init_score
-        if start is None and model.base is not None and not trees.start:
+        if start is None and model.base is not None and not steps.start:
             start = outside_scores(model.base, data)
         if pred_contrib:
-            found = tree_contributions(model, data, trees, threads=threads)
+            found = find_contributions(model, data, steps, threads=threads)
             total = found[:, -1]
         else:
-            found = total = tree_scores(model, data, trees, threads=threads)
+            found = total = model.scores(data, steps=steps, threads=threads)
         if start is not None:
             total += np.asarray(start, dtype=np.float64)
         return found
@@ -385,9 +386,9 @@ class Ranker(Learnt):
         return of_queries(make_metrics(given, settings.make_objective(), k=settings.k)[:1])[0]
 
     def save(self, folder: str | Path) -> None:
-        """Write LightGBM's model text and a manifest (JSON) into `folder`."""
+        """Write the model and a manifest (JSON) into `folder`; trees as LightGBM's own text."""
         check_is_fitted(self, "model_")
-        self.model_.save(folder)
+        save_model(self.model_, folder)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

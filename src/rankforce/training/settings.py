@@ -12,19 +12,15 @@ import numpy as np
 
 from rankforce.common.checks import check_number, check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.threads import usable_cores
+from rankforce.common.threads import count_threads
+from rankforce.engines.base import find_engine
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective as make_objective
 from rankforce.forces.mixed import make_one, parts_of
 from rankforce.models.importance import check_kind
 from rankforce.models.model import Model
 from rankforce.training.aliases import translate
-from rankforce.training.constraints import READERS
 
-# Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
-# (`benchmarks/quality.py`; with 63 bins a synthetic set lost a little). Half the rows that it finds
-# bins from are enough for them, and take half the memory, 160 MB for 136 features.
-BINNING = {"max_bin": 127, "bin_construct_sample_cnt": 100_000}
 STEPS = ("newton", "gradient", "exact-newton")
 NORMS = ("lightgbm", "none", "std")
 OF_OBJECTIVE = (
@@ -38,6 +34,21 @@ OF_OBJECTIVE = (
     "max_label",
     "cost",
     "center",
+)
+
+
+OF_TREES = (
+    "num_leaves",
+    "max_depth",
+    "min_child_samples",
+    "min_child_weight",
+    "min_split_gain",
+    "reg_alpha",
+    "reg_lambda",
+    "colsample_bytree",
+    "colsample_bynode",
+    "quantised",
+    "quantised_levels",
 )
 
 
@@ -87,7 +98,8 @@ class Settings:
     progress: bool | None = None
     importance_type: str | None = None
     missing: float | None = None
-    engine: dict[str, Any] = dataclasses.field(default_factory=dict)
+    engine: str | None = None
+    passed: dict[str, Any] = dataclasses.field(default_factory=dict)  # to the engine, as it is
 
     def make_objective(self) -> AnyObjective:
         """The objective that these settings name."""
@@ -114,38 +126,22 @@ class Settings:
 
     @property
     def thread_count(self) -> int:
-        """Number of threads: as asked, or as OMP_NUM_THREADS says, or one per usable core."""
-        if self.threads is not None and self.threads > 0:
-            return int(self.threads)
-        # "4,2" is 4 for us: the rest is about loops inside loops.
-        wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        if wish.isdigit() and int(wish) > 0:
-            return int(wish)
-        return usable_cores()
+        """Number of threads to use."""
+        return count_threads(self.threads)
 
-    def engine_parameters(self, in_bag: float) -> dict[str, Any]:
-        """LightGBM's parameters that are not at their default, under its own names.
+    def engine_parameters(self) -> dict[str, Any]:
+        """What an engine is opened with: settings of trees, and parameters of its own.
 
-        Rows left out of a bag stay in the data with no force, so that `min_data_in_leaf`, which
-        LightGBM applies to all rows, grows by as much as the bag shrinks.
+        Rows left out of a bag stay in the data with no force, so that `min_child_samples`, which
+        an engine applies to all rows, grows by as much as the bag shrinks.
         """
-        samples = max(round(self.min_child_samples / in_bag), 1)
-        named = {
-            "num_leaves": (self.num_leaves, 31),
-            "max_depth": (self.max_depth, -1),
-            "min_data_in_leaf": (samples, 20),
-            "min_sum_hessian_in_leaf": (self.min_child_weight, 1e-3),
-            "min_gain_to_split": (self.min_split_gain, 0.0),
-            "lambda_l1": (self.reg_alpha, 0.0),
-            "lambda_l2": (self.reg_lambda, 0.0),
-            "feature_fraction": (self.colsample_bytree, 1.0),
-            "feature_fraction_bynode": (self.colsample_bynode, 1.0),
-        }
-        own = {name: value for name, (value, default) in named.items() if value != default}
-        return BINNING | own | self.engine
+        in_bag = self.subsample if self.subsample_freq else 1.0
+        named = {name: getattr(self, name) for name in OF_TREES}
+        named["min_child_samples"] = max(round(self.min_child_samples / in_bag), 1)
+        return named | self.passed
 
 
-NAMES = {field.name for field in dataclasses.fields(Settings)} - {"engine"}
+NAMES = {field.name for field in dataclasses.fields(Settings)} - {"passed"}
 
 
 def make_settings(given: dict[str, Any], **more: Any) -> Settings:
@@ -154,16 +150,17 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     >>> make_settings({"objective": "rank:ndcg", "eta": 0.2}).learning_rate
     0.2
     """
-    ours, passed = translate(given, NAMES)
+    engine = find_engine(given.get("engine"))
+    ours, passed = translate(given, NAMES, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
         ours = _cutoff_from_truncation(ours)
-    passed |= {name: read(passed[name]) for name, read in READERS.items() if name in passed}
+    passed = {name: engine.parameters[name](value) for name, value in passed.items()}
     if "learning_rate" in ours:
         ours["learning_rate"] = _make_rate(ours["learning_rate"], ours.get("n_estimators", 100))
     if ours.get("eval_at") is not None:
         ours["eval_at"] = _make_cutoffs(ours["eval_at"])
-    settings = Settings(**ours, engine=passed)
+    settings = Settings(**ours, passed=passed)
     _check_numbers(settings)
     _check_choices(settings)
     settings.make_objective()

@@ -227,6 +227,18 @@ class Watch:
             for one in self.metrics
         ]
 
+    def take(self, history: History, steps: int) -> None:
+        """Go on from what an earlier part of the run has measured of its first steps."""
+        for name, own in self.history.items():
+            for metric in own:
+                own[metric] = history.get(name, {}).get(metric, [])[:steps]
+
+    def keep(self, steps: int) -> None:
+        """Forget what was measured for more than so many steps."""
+        for own in self.history.values():
+            for values in own.values():
+                del values[steps:]
+
     @property
     def measured(self) -> list[int]:
         """How many trees each metric on each set has been measured for."""

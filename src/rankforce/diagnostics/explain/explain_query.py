@@ -124,7 +124,7 @@ def _choose(
     own = None if settings is None else settings.make_objective()
     fallback = k if own is None or k is not None else known_cutoff(own)
     made = [_make_objective(one, own, fallback) for one in objectives]
-    trees = 0 if settings is None else max(model.used - model.base_trees, 0)
+    trees = 0 if settings is None else max(model.used - model.base_steps, 0)
     return Choice(
         made,
         fallback or cutoff_of(made[0]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -196,6 +197,52 @@ def parse_model(text: str) -> tuple[str, list[Tree]]:
     return head, [parse_tree(block) for block in blocks]
 
 
+def make_head(names: Sequence[str], ranges: Sequence[str], about: Mapping[str, str]) -> str:
+    """What stands before the trees; lleaves and Treelite want to hear that scores are as they are.
+
+    >>> print(make_head(["a b", "c"], ["[0:2]", "none"], {}))
+    tree
+    version=v4
+    num_class=1
+    num_tree_per_iteration=1
+    label_index=0
+    max_feature_idx=1
+    objective=custom
+    feature_names=a_b c
+    feature_infos=[0:2] none
+    <BLANKLINE>
+    """
+    fields = {
+        "version": "v4",
+        "num_class": 1,
+        "num_tree_per_iteration": 1,
+        "label_index": 0,
+        "max_feature_idx": len(names) - 1,
+        "objective": "custom",
+        "feature_names": " ".join(plain_names(names)),
+        **about,
+        "feature_infos": " ".join(ranges),
+    }
+    return "\n".join(["tree", *(f"{name}={value}" for name, value in fields.items()), ""])
+
+
+def plain_names(names: Sequence[str]) -> list[str]:
+    """Names that LightGBM's format can hold: without blanks and the signs of JSON, all different.
+
+    >>> plain_names(["a b", "a:b", "c"])
+    ['a_b', 'a_b_1', 'c']
+    """
+    plain: list[str] = []
+    taken: set[str] = set()
+    for number, name in enumerate(names):
+        simple = re.sub(r'[\s",:\[\]{}]', "_", name) or "_"
+        while simple in taken:
+            simple = f"{simple}_{number}"
+        taken.add(simple)
+        plain.append(simple)
+    return plain
+
+
 def feature_names(head: str) -> list[str]:
     """Names of the features, from the head of a model's text."""
     names = _field(head, "feature_names")
@@ -211,16 +258,6 @@ def feature_infos(head: str) -> list[str]:
     ['[0:2]', 'none']
     """
     return (_field(head, "feature_infos") or "").split(" ")
-
-
-def complete_infos(head: str, other: str) -> str:
-    """The head with what another one saw of features that are constant here."""
-    own, known = feature_infos(head), feature_infos(other)
-    if len(own) != len(known):
-        return head
-    whole = [old if new == "none" else new for new, old in zip(own, known, strict=True)]
-    line = "feature_infos=" + " ".join(own)
-    return head.replace(line, "feature_infos=" + " ".join(whole), 1)
 
 
 def _field(head: str, name: str) -> str | None:

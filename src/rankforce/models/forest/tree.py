@@ -43,7 +43,7 @@ class Tree:
     sets: Ints = dataclasses.field(default_factory=_no_ints)
     words: Ints = dataclasses.field(default_factory=_no_ints)
     # What growing it knew, as far as it is kept: gain, weight, count and value of each node, and
-    # leaf_weight and leaf_count.
+    # leaf_weight and leaf_count. Contributions of features need the counts, importance the gain.
     details: Mapping[str, NDArray[Any]] = dataclasses.field(default_factory=dict, repr=False)
     # Lines of a text, as they were read or once written: a forest is written again and again.
     lines: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)

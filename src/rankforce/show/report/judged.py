@@ -12,7 +12,7 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import merge
 from rankforce.formats.read import read
 from rankforce.show.report.models import ShownModel
-from rankforce.training.checkpoint import fingerprint
+from rankforce.training.resume import fingerprint
 
 BRING = "the data (--data FILE) brings comparison, queries and forces into the report"
 TRAINING = "training"  # the name of the training set

@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rankforce.common.live_line import LiveLine, clock
 from rankforce.training.watch import Evaluation
@@ -18,7 +18,7 @@ DRAW_EVERY = 0.1
 
 
 class Progress:
-    """Shows iterations as they pass.
+    """A callback that shows trees as they come.
 
     `wish` is None (a live line in a terminal, else lines to the logger "rankforce"), True (lines on
     standard error whatever it is) or False (silence).
@@ -43,6 +43,16 @@ class Progress:
         elif self._is_logged:
             LOGGER.info(text)
 
+    def __call__(self, moment: Any) -> None:
+        """After each tree."""
+        curves = moment.model.diagnostics
+        seen = "" if curves is None else curves.short()
+        self.update(moment.iteration + 1, moment.evaluation_result_list, moment.best, seen)
+
+    def see_end(self, status: str) -> None:
+        """Leave the live line standing."""
+        self._line.keep()
+
     def update(
         self, done: int, found: Sequence[Evaluation], best: int | None, seen: str = ""
     ) -> None:
@@ -62,10 +72,6 @@ class Progress:
             self.say(text)
             return
         self._line.draw(text)
-
-    def close(self) -> None:
-        """Leave the live line standing."""
-        self._line.keep()
 
 
 def describe(

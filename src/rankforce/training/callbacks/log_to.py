@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from rankforce.common.checks import check_choice, listed
 from rankforce.common.errors import RankforceError
-from rankforce.training.log_points import Point
+from rankforce.training.callbacks.log_points import Point
 
 PLACES = {
     "tensorboard": ("folder",),
@@ -53,8 +52,8 @@ def log_to(
     its MLflow run if that is active or given by `run_id`; a new one gets all values from the first
     tree on. An object of one's own gets those of new trees only.
 
-    The run ends with the last tree, with the `with` block, by `close()`, or when the callback is
-    no longer referred to; nothing is lost if it never ends.
+    The run ends with training, be it finished, interrupted or failed; nothing is lost if it never
+    ends.
 
     >>> import rankforce as rf
     >>> class Printer:
@@ -93,10 +92,10 @@ def _make_sink(where: Any, given: dict[str, Any]) -> Sink:
                 f"{name}= does not go with {place!r}: choose {listed(PLACES[place])}"
             )
     if place == "mlflow":
-        from rankforce.training.log_mlflow import MLflow
+        from rankforce.training.callbacks.log_mlflow import MLflow
 
         return MLflow(**given)
-    from rankforce.training.log_tensorboard import TensorBoard
+    from rankforce.training.callbacks.log_tensorboard import TensorBoard
 
     return TensorBoard(**given)
 
@@ -105,45 +104,43 @@ class LogTo:
     """The callback that :func:`log_to` makes."""
 
     def __init__(self, sink: Sink) -> None:
-        self._stream = _Stream(sink)
-        self._finalizer = weakref.finalize(self, self._stream.end)
+        self._sink = sink
+        self._model: Any = None  # of the run that goes on
+        self._first = 1
+        self._sent: dict[str, int] = {}  # number of values of each diagnostic
 
     def __call__(self, moment: Any) -> None:
         """After each tree."""
-        if moment.iteration == moment.begin_iteration or not self._stream.is_open:
-            self._stream.begin(moment)
-        self._stream.send(moment)
-        if moment.iteration + 1 == moment.end_iteration:
-            self._stream.end("FINISHED")
+        if moment.iteration == moment.begin_iteration or self._model is None:
+            self._begin(moment)
+        step = moment.iteration + 1
+        found = [
+            Point(f"{one.dataset_name}/{one.metric_name}", one.metric_value, step)
+            for one in moment.evaluation_result_list
+        ]
+        self._sink.send(found + self._diagnostics())
+
+    def see_end(self, status: str) -> None:
+        """When training ends, in whichever way."""
+        if self._model is None:
+            return
+        self._sink.send(self._diagnostics())
+        self._sink.end(status)
+        self._model = None
 
     def close(self) -> None:
-        """End the run, if one goes on."""
-        self._stream.end()
+        """Nothing is left to do: a run of ours ends with training."""
 
     def __enter__(self) -> LogTo:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
-        self._stream.end("KILLED" if stopped else None if kind is None else "FAILED")
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-
-class _Stream:
-    """What of a run was sent already. It does not know the callback, which may vanish before it."""
-
-    def __init__(self, sink: Sink) -> None:
-        self.is_open = False
-        self._sink = sink
-        self._model: Any = None
-        self._first = 1
-        self._sent: dict[str, int] = {}  # number of values of each diagnostic
-
-    def begin(self, moment: Any) -> None:
-        self.end()
+    def _begin(self, moment: Any) -> None:
         done = moment.begin_iteration
         self._model, self._sent = moment.model, {}
         self._first = self._sink.begin(moment.params, done)
-        self.is_open = True
         earlier = [
             Point(f"{name}/{metric}", value, step)
             for name, metrics in moment.model.history.items()
@@ -151,14 +148,6 @@ class _Stream:
             for step, value in enumerate(values[:done], start=1)
         ]
         self._sink.send([point for point in earlier if point.step >= self._first])
-
-    def send(self, moment: Any) -> None:
-        step = moment.iteration + 1
-        found = [
-            Point(f"{one.dataset_name}/{one.metric_name}", one.metric_value, step)
-            for one in moment.evaluation_result_list
-        ]
-        self._sink.send(found + self._diagnostics())
 
     def _diagnostics(self) -> list[Point]:
         """Those that have come since the last time."""
@@ -172,20 +161,6 @@ class _Stream:
                 fresh = zip(curves.trees[start:], values[start:], strict=True)
                 found += [Point(title, value, step) for step, value in fresh]
         return [point for point in found if point.step >= self._first]
-
-    def end(self, status: str | None = None) -> None:
-        if not self.is_open:
-            return
-        self.is_open = False
-        self._sink.send(self._diagnostics())
-        self._sink.end(status or self._status())
-        self._model = None
-
-    def _status(self) -> str:
-        """How a run ended that went on without telling: training settles what it ends well."""
-        if self._model.best_iteration is None:
-            return "FAILED"
-        return "FINISHED" if self._model.finished else "KILLED"
 
 
 class _Own:

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.files import check_folder
-from rankforce.common.notes import note
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric
-from rankforce.models.folder import MANIFEST, has_model, other_files
-from rankforce.models.model import Model, load_model
+from rankforce.models.files import load_model
+from rankforce.models.folder import has_model
+from rankforce.models.model import Model
 from rankforce.training.base import Base
 from rankforce.training.settings import NAMES, Settings
 
@@ -49,7 +48,7 @@ def record(
     values["n_estimators"] = settings.n_estimators
     values["early_stopping_rounds"] = settings.early_stopping_rounds
     values["importance_type"] = settings.importance_type
-    values |= settings.engine
+    values |= settings.passed
     return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
@@ -124,15 +123,6 @@ def _rates(rate: Any, trees: int) -> Any:
     return rates[0] if len({*rates}) == 1 else rates
 
 
-def check_checkpoint(path: str | Path) -> None:
-    """Refuse a place that is no checkpoint, or that cannot be written to."""
-    place = Path(path)
-    is_taken = place.exists() and not place.is_dir()
-    if is_taken or (other_files(place) and not (place / MANIFEST).exists()):
-        raise RankforceError(f"{place} is no checkpoint: choose a folder that is new or empty")
-    check_folder(place, "checkpoint")
-
-
 def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -> Model | None:
     """The model so far, or None if there is none yet; another run's checkpoint is an error."""
     place = Path(path)
@@ -147,7 +137,7 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
     for name in sorted(names, key=lambda name: (name == "eval_metric", name)):
         old, new = model.parameters.get(name), parameters.get(name)
         if name == "learning_rate":
-            old, new = (_rates(value, len(model.trees)) for value in (old, new))
+            old, new = (_rates(value, model.steps) for value in (old, new))
         if json.dumps(old) != json.dumps(new):
             raise RankforceError(
                 f"checkpoint {place} belongs to another run: {name} was {old!r}, now {new!r}"
@@ -163,28 +153,3 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
                 f"checkpoint {place} belongs to other data: {what} of {name} differ"
             )
     return model
-
-
-class Saver:
-    """Writes checkpoints; a disk that is full is said once, and training goes on."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._place, self._every = settings.checkpoint, settings.checkpoint_every
-        self._has_failed = False
-        if self._place:
-            check_checkpoint(self._place)
-
-    def is_due(self, trees: int) -> bool:
-        """Whether a checkpoint belongs behind so many trees."""
-        return bool(self._place) and trees % self._every == 0
-
-    def save(self, model: Model, trees: int) -> None:
-        """Write the first `trees`, if there is a place for checkpoints."""
-        if not self._place:
-            return
-        try:
-            model.save(self._place, trees=trees)
-        except ValueError as error:
-            if not self._has_failed:
-                self._has_failed = True
-                note(f"no checkpoint: {error}; training goes on")

@@ -6,8 +6,7 @@ any number of threads and can be resumed where it was left.
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,72 +15,31 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.engines.base import Grown
+from rankforce.engines.lightgbm.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
     plain_errors,
     said_once,
 )
+from rankforce.engines.lightgbm.parameters import LEAF_RULES, choose_histograms, translated
 from rankforce.kernels import trees as kernels
-from rankforce.models.forest.lightgbm_text import parse_tree, split_model
+from rankforce.models.forest.lightgbm_text import (
+    feature_infos,
+    parse_tree,
+    plain_names,
+    split_model,
+)
 from rankforce.models.forest.tree import Tree
 from rankforce.models.forest.walk import route_some
 
-# Parameters of LightGBM under which integer histograms were tried and are sound. Any other, with
-# another value than its default, means plain histograms: in LightGBM 4.7 integer ones go wrong
-# together with column sampling (lightgbm-org/LightGBM pull request 7397).
-SOUND = {
-    "num_leaves",
-    "max_depth",
-    "min_data_in_leaf",
-    "min_sum_hessian_in_leaf",
-    "lambda_l1",
-    "lambda_l2",
-    "min_gain_to_split",
-    "max_bin",
-    "min_data_in_bin",
-    "bin_construct_sample_cnt",
-    "data_random_seed",
-    "feature_pre_filter",
-    "enable_bundle",
-    "use_missing",
-}
 # Few documents, rounded by chance, may all come out as 0: then the dice are thrown again.
 ATTEMPTS = 5
 
 
-class Histograms(NamedTuple):
-    """How LightGBM is to add up the forces, and why."""
-
-    quantised: bool
-    bins: int
-    why: str
-
-
-def choose_histograms(wish: bool | None, bins: int, others: dict[str, Any]) -> Histograms:
-    """Integer histograms wherever they are sound, unless the user wishes otherwise.
-
-    >>> choose_histograms(None, 32, {}).quantised
-    True
-    >>> choose_histograms(None, 32, {"feature_fraction": 0.5}).why
-    'plain histograms: feature_fraction is not sound with quantised forces'
-    """
-    unsound = sorted(set(others) - SOUND)
-    if wish is False:
-        return Histograms(False, 0, "plain histograms, as asked")
-    if unsound and wish:
-        raise RankforceError(
-            f"quantised=True does not go with {', '.join(unsound)}: LightGBM's integer histograms "
-            "are not sound there; leave quantised out"
-        )
-    if unsound:
-        names = ", ".join(unsound)
-        return Histograms(False, 0, f"plain histograms: {names} is not sound with quantised forces")
-    return Histograms(True, bins, f"forces quantised to {bins} levels, leaves in full precision")
-
-
-class Grower:
-    """Grows trees on one feature matrix."""
+class LightGBM:
+    """An `Engine`: grows trees on one feature matrix."""
 
     def __init__(
         self,
@@ -90,20 +48,25 @@ class Grower:
         feature_names: list[str],
         categorical: list[int],
         parameters: dict[str, Any],
-        histograms: Histograms,
         seed: int,
         threads: int,
     ) -> None:
+        theirs = for_features(translated(parameters), feature_names, categorical)
+        others = theirs | ({"categorical features": True} if categorical else {})
+        wish, levels = parameters["quantised"], parameters["quantised_levels"]
+        self._histograms = choose_histograms(wish, levels, others)
+        self.how = self._histograms.why
+        self.leaf_rules = [] if self._histograms.quantised else sorted(LEAF_RULES & {*theirs})
+        directions = " ".join(map(str, theirs.get(MONOTONE, ())))
+        self.about = {MONOTONE: directions} if directions else {}
+        self._features = features
         lgb = import_lightgbm()
         note_lost_threads(threads)
         note_negative(features, feature_names, categorical)
-        self._histograms = histograms
         self._seed = seed
         self._threads = threads
-        self._samples_columns = bool(
-            {"feature_fraction", "feature_fraction_bynode"} & {*parameters}
-        )
-        self._parameters = {**parameters, **self._fixed(seed, threads)}
+        self._samples_columns = bool({"feature_fraction", "feature_fraction_bynode"} & {*theirs})
+        self._parameters = {**theirs, **self._fixed(seed, threads)}
         dataset = self._bin(features, plain_names(feature_names), categorical)
         with said_once():
             self._booster = lgb.Booster(self._parameters, dataset)
@@ -148,11 +111,14 @@ class Grower:
 
     def grow(
         self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
-    ) -> Tree | None:
-        """The tree for these forces; None if no split is worth it.
+    ) -> Grown | None:
+        """The tree for these forces; None if no split is worth it."""
+        tree = self._find_tree(lam, hess, iteration, keys)
+        return None if tree is None else Grown(tree, self._find_leaves(tree))
 
-        `keys` is what the random draws of each row depend on, beside seed and iteration.
-        """
+    def _find_tree(
+        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+    ) -> Tree | None:
         if not self._histograms.quantised:
             np.negative(lam, out=self._grad, casting="same_kind")
             self._hess[:] = hess
@@ -180,7 +146,7 @@ class Grower:
         self._grown += len(blocks)
         return None if tree is None or tree.leaves == 1 else tree
 
-    def find_leaves(self, tree: Tree, features: Any) -> NDArray[np.int32]:
+    def _find_leaves(self, tree: Tree) -> NDArray[np.int32]:
         """The leaf of every training row in the tree just grown.
 
         LightGBM does not tell, but it moves the score of each row by the value of its leaf: reading
@@ -210,7 +176,8 @@ class Grower:
 
         run_rows(work, len(leaf), self._threads)
         if is_twin.any():
-            route_some(tree, features, np.flatnonzero(leaf < 0), leaf, threads=self._threads)
+            rest = np.flatnonzero(leaf < 0)
+            route_some(tree, self._features, rest, leaf, threads=self._threads)
         return leaf
 
     def _quantise(
@@ -239,11 +206,9 @@ class Grower:
         return int(np.random.default_rng([self._seed, iteration]).integers(2**31 - 1))
 
     @property
-    def head(self) -> str:
-        """The part of a model's text before its trees: names and ranges of the features."""
-        text = split_model(self._booster.model_to_string(num_iteration=1))[0]
-        # lleaves and Treelite want to be told that scores are not transformed.
-        return text.replace("\nfeature_names=", "\nobjective=custom\nfeature_names=", 1)
+    def ranges(self) -> list[str]:
+        """What LightGBM saw of each feature."""
+        return feature_infos(self._booster.model_to_string(num_iteration=1).partition("\n\n")[0])
 
 
 def note_negative(features: Any, names: list[str], categorical: list[int]) -> None:
@@ -252,25 +217,3 @@ def note_negative(features: Any, names: list[str], categorical: list[int]) -> No
     named = [f"{names[c]!r} ({count} rows)" for c, count in found.items() if count]
     if named:
         note(f"categories below 0 count as missing values: in {', '.join(named)}")
-
-
-def plain_names(names: list[str]) -> list[str]:
-    """Names that LightGBM's format can hold: without blanks and the signs of JSON, all different.
-
-    >>> plain_names(["a b", "a:b", "c"])
-    ['a_b', 'a_b_1', 'c']
-    """
-    plain: list[str] = []
-    taken: set[str] = set()
-    for number, name in enumerate(names):
-        simple = re.sub(r'[\s",:\[\]{}]', "_", name) or "_"
-        while simple in taken:
-            simple = f"{simple}_{number}"
-        taken.add(simple)
-        plain.append(simple)
-    return plain
-
-
-def make_booster(text: str) -> Any:
-    """A plain LightGBM booster from a model's text."""
-    return import_lightgbm().Booster(model_str=text)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
 from rankforce.training.aliases import ALIASES, same
-
-Callback = Callable[[Any], Any]
+from rankforce.training.callbacks.base import Callback
 
 
 class Wish(NamedTuple):

@@ -1,0 +1,91 @@
+"""What grows trees: an engine is opened on features, and makes a tree of the forces on their rows.
+
+Everything else about boosting (forces, bags, values of leaves, rates, scores, stopping,
+checkpoints) is done by `training.loop`, the same for every engine.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.checks import check_choice
+from rankforce.common.types import Floats
+from rankforce.models.forest.tree import Tree
+
+
+class Grown(NamedTuple):
+    """A tree, its leaves with the values that the engine would give them."""
+
+    tree: Tree
+    leaf: NDArray[np.int32]  # of each row
+
+
+class Engine(Protocol):
+    """An engine that is opened on the features of a training set."""
+
+    how: str  # how it adds up forces, for the first line of a run
+    leaf_rules: list[str]  # parameters because of which its own values of leaves are kept
+    about: dict[str, str]  # what a model's text is to say of its features beside their ranges
+
+    @property
+    def ranges(self) -> list[str]:
+        """What it saw of each feature: "[low:high]", codes "3:7" of categories, or "none"."""
+        ...
+
+    def grow(
+        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+    ) -> Grown | None:
+        """The tree for these forces; None if no split is worth it.
+
+        What is random about a row depends on its entry of `keys`, the seed and the iteration alone,
+        so that a run that is resumed goes on as if it had not stopped.
+        """
+        ...
+
+
+class EngineKind(NamedTuple):
+    """What is known of an engine before it is opened.
+
+    `open(features, feature_names=, categorical=, parameters=, seed=, threads=)` gives an `Engine`;
+    `parameters` are settings of trees under our names, and the engine's own.
+    """
+
+    name: str
+    open: Callable[..., Engine]
+    # Parameters of its own, by name: how a value that a user gave is read and checked.
+    parameters: Mapping[str, Callable[[Any], Any]] = {}
+    # Those of them whose effect depends on trees before, which a resumed run does not know.
+    unresumable: frozenset[str] = frozenset()
+
+
+DEFAULT = "lightgbm"
+# The module that has an engine's `KIND`: it is imported when the engine is used.
+_MODULES = {DEFAULT: "rankforce.engines.lightgbm"}
+_ADDED: dict[str, EngineKind] = {}
+
+
+def find_engine(name: str | None = None) -> EngineKind:
+    """The engine of that name.
+
+    >>> find_engine().name
+    'lightgbm'
+    >>> find_engine("abacus")
+    Traceback (most recent call last):
+    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm'
+    """
+    wanted = DEFAULT if name is None else name
+    check_choice("engine", wanted, [*_MODULES, *_ADDED])
+    if wanted in _ADDED:
+        return _ADDED[wanted]
+    found: EngineKind = importlib.import_module(_MODULES[wanted]).KIND
+    return found
+
+
+def add_engine(kind: EngineKind) -> None:
+    """Make an engine known by its name, to `Ranker(engine=...)` and everything else."""
+    _ADDED[kind.name] = kind

@@ -1,0 +1,127 @@
+"""The manifest of a model: its story, which the file of its scorer does not tell, as JSON."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.models.base import FOREST, Scorer, find_kind
+from rankforce.models.curves import Curves
+from rankforce.models.model import OUTSIDE, Model
+
+FORMAT = 1
+_NO_MANIFEST = (AttributeError, KeyError, OverflowError, TypeError)
+
+
+def manifest_of(model: Model, steps: int) -> dict[str, Any]:
+    """What is to be known of a model with so many steps, as JSON can hold it."""
+    scorer = model.scorer
+    return {
+        "format": FORMAT,
+        **({} if scorer.kind == FOREST else {"kind": scorer.kind}),
+        "objective": model.objective,
+        "parameters": model.parameters,
+        "versions": {name: _version(name) for name in ("rankforce", "lightgbm", "numpy")},
+        f"{scorer.step}s": steps,
+        "used": min(model.used, steps),
+        "best_iteration": model.best_iteration,
+        "base": None if model.base is None else OUTSIDE,
+        "base_mark": model.base_mark,
+        f"base_{scorer.step}s": model.base_steps,
+        "finished": model.finished,
+        "digest": scorer.digest(steps),
+        "metrics": model.history,
+        "feature_names": model.feature_names,
+        "categorical": model.categorical,
+        "categories": {str(column): values for column, values in model.categories.items()},
+        "renumbered": model.renumbered,
+        "data": model.data,
+        "log": model.log,
+        "files": model.files,
+        "diagnostics": None if model.diagnostics is None else model.diagnostics.record(),
+    }
+
+
+def parse_manifest(path: Path, text: str) -> Any:
+    """A manifest as it stands in a file."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise RankforceError(f"{path} is no manifest of a model: {error!r}") from None
+
+
+def kind_of(record: Any) -> type[Scorer]:
+    """The kind of scorer that a manifest is of; one that does not say is of trees."""
+    return find_kind(record.get("kind", FOREST) if isinstance(record, dict) else FOREST)
+
+
+def read_manifest(path: Path, record: Any, scorer: Scorer) -> Model:
+    """The model that a manifest and a scorer make, if they belong together."""
+    try:
+        steps = int(record[f"{scorer.step}s"])
+        if record["format"] != FORMAT:
+            raise RankforceError(f"format {record['format']} is not known to this version")
+        if len(scorer) < steps or scorer.digest(steps) != record["digest"]:
+            raise RankforceError(f"it does not belong to the {scorer.step}s in {scorer.file}")
+        curves = record.get("diagnostics")
+        model = Model(
+            scorer,
+            int(record["used"]),
+            dict(record["parameters"]),
+            str(record["objective"]),
+            dict(record["metrics"]),
+            record["best_iteration"],
+            list(record["categorical"]),
+            {int(column): list(values) for column, values in record["categories"].items()},
+            OUTSIDE if record["base"] == OUTSIDE else None,
+            int(record[f"base_{scorer.step}s"]),
+            dict(record["data"]),
+            list(record["log"]),
+            bool(record["finished"]),
+            [str(name) for name in record["feature_names"]],
+            # Models of earlier versions have none of these.
+            dict(record.get("files", {})),
+            None if curves is None else Curves.from_record(curves),
+            [int(column) for column in record.get("renumbered", [])],
+            record.get("base_mark"),
+        )
+        _check_story(model, steps)
+    except _NO_MANIFEST as error:
+        raise RankforceError(f"{path} is no manifest of a model: {error!r}") from None
+    except ValueError as error:
+        raise RankforceError(f"{path}: {error}") from None
+    scorer.keep(steps)
+    return model
+
+
+def _check_story(model: Model, steps: int) -> None:
+    """Refuse a manifest whose parts cannot be true together."""
+    scorer = model.scorer
+    if not 0 <= model.used <= steps:
+        raise RankforceError(f"{model.used} {scorer.step}s are used, but there are {steps}")
+    best = model.best_iteration
+    if best is not None and (not isinstance(best, int) or isinstance(best, bool) or best < 0):
+        raise RankforceError(f"best_iteration is {best!r}, expected an integer")
+    columns = len(scorer.names)
+    if len(model.names) != columns:
+        raise RankforceError(f"{len(model.names)} feature names for {columns} features")
+    for column in (*model.categories, *model.categorical):
+        if not isinstance(column, int) or not 0 <= column < columns:
+            raise RankforceError(f"categorical column {column!r} is none of the {columns} features")
+    mark = model.base_mark
+    if mark is not None and not {"class", "scores"} <= {*mark}:
+        raise RankforceError(f"base_mark is {mark!r}: expected class and scores")
+    for name, metrics in model.history.items():
+        for metric, values in metrics.items():
+            if not isinstance(values, list) or not all(isinstance(v, (int, float)) for v in values):
+                raise RankforceError(f"metrics of {name}, {metric}: expected a list of numbers")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
