@@ -237,7 +237,7 @@ def test_folders_of_version_0_1_load(saved: dict[str, Path], scores: Any, tmp_pa
     (place / ".model.txt.123.part").write_text("half")
     assert which(place, scores) == "old"
     shorter = rf.load(saved["old"])
-    shorter.model_.save(place, trees=4)
+    shorter.model_.save(place, steps=4)
     (place / "model.txt").write_bytes((saved["old"] / "model.txt").read_bytes())
     assert len(rf.load(place).model_.trees) == 4
 

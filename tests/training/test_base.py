@@ -80,7 +80,7 @@ def test_trees_of_a_base_come_first(kind: str, first: rf.Ranker, tmp_path: Path)
     assert by_lightgbm(tmp_path / "run", VALID.features) == pytest.approx(expected, rel=1e-12)
     assert ranker.booster_.predict(VALID.features) == pytest.approx(expected, rel=1e-12)
     record = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert (record["base"], record["base_steps"], record["trees"]) == (None, 4, 7)
+    assert (record["base"], record["base_trees"], record["trees"]) == (None, 4, 7)
 
 
 def test_a_run_in_two_parts_is_the_run_in_one(first: rf.Ranker) -> None:

@@ -357,11 +357,11 @@ def test_the_driver_would_notice_a_living_child() -> None:
 def test_a_checkpoint_can_be_read_while_it_is_written(tmp_path: Path) -> None:
     data = rf.make_data("yahoo", queries=20)
     ranker = rf.Ranker(n_estimators=60, num_leaves=31, progress=False).fit(data)
-    ranker.model_.save(tmp_path, trees=1)
+    ranker.model_.save(tmp_path, steps=1)
 
     def write() -> None:
         for trees in range(2, 61):
-            ranker.model_.save(tmp_path, trees=trees)
+            ranker.model_.save(tmp_path, steps=trees)
 
     writer = threading.Thread(target=write)
     writer.start()

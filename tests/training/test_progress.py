@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from rankforce.training import progress as module
+from rankforce.training.callbacks import progress as module
 from rankforce.training.callbacks.progress import Progress
 
 

@@ -13,8 +13,8 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.read import read
-from rankforce.models.files import load_model
 from rankforce.models.folder import has_model
+from rankforce.models.load import load_model
 from rankforce.training.callbacks.log_to import PLACES, LogTo, log_to
 
 if TYPE_CHECKING:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.base import FOREST, Scorer, find_kind
 from rankforce.models.curves import Curves
-from rankforce.models.model import OUTSIDE, Model
+
+if TYPE_CHECKING:
+    from rankforce.models.model import Model
 
 FORMAT = 1
-_NO_MANIFEST = (AttributeError, KeyError, OverflowError, TypeError)
+OUTSIDE = "outside"  # the model stands on one of another kind
 
 
 def manifest_of(model: Model, steps: int) -> dict[str, Any]:
@@ -58,8 +60,8 @@ def kind_of(record: Any) -> type[Scorer]:
     return find_kind(record.get("kind", FOREST) if isinstance(record, dict) else FOREST)
 
 
-def read_manifest(path: Path, record: Any, scorer: Scorer) -> Model:
-    """The model that a manifest and a scorer make, if they belong together."""
+def read_manifest(path: Path, record: Any, scorer: Scorer) -> tuple[int, dict[str, Any]]:
+    """Number of steps, and the fields of the model that a manifest and a scorer make."""
     try:
         steps = int(record[f"{scorer.step}s"])
         if record["format"] != FORMAT:
@@ -67,54 +69,51 @@ def read_manifest(path: Path, record: Any, scorer: Scorer) -> Model:
         if len(scorer) < steps or scorer.digest(steps) != record["digest"]:
             raise RankforceError(f"it does not belong to the {scorer.step}s in {scorer.file}")
         curves = record.get("diagnostics")
-        model = Model(
-            scorer,
-            int(record["used"]),
-            dict(record["parameters"]),
-            str(record["objective"]),
-            dict(record["metrics"]),
-            record["best_iteration"],
-            list(record["categorical"]),
-            {int(column): list(values) for column, values in record["categories"].items()},
-            OUTSIDE if record["base"] == OUTSIDE else None,
-            int(record[f"base_{scorer.step}s"]),
-            dict(record["data"]),
-            list(record["log"]),
-            bool(record["finished"]),
-            [str(name) for name in record["feature_names"]],
+        story: dict[str, Any] = {
+            "used": int(record["used"]),
+            "parameters": dict(record["parameters"]),
+            "objective": str(record["objective"]),
+            "history": dict(record["metrics"]),
+            "best_iteration": record["best_iteration"],
+            "categorical": list(record["categorical"]),
+            "categories": {int(c): list(values) for c, values in record["categories"].items()},
+            "base": OUTSIDE if record["base"] == OUTSIDE else None,
+            "base_steps": int(record[f"base_{scorer.step}s"]),
+            "data": dict(record["data"]),
+            "log": list(record["log"]),
+            "finished": bool(record["finished"]),
+            "names": [str(name) for name in record["feature_names"]],
             # Models of earlier versions have none of these.
-            dict(record.get("files", {})),
-            None if curves is None else Curves.from_record(curves),
-            [int(column) for column in record.get("renumbered", [])],
-            record.get("base_mark"),
-        )
-        _check_story(model, steps)
-    except _NO_MANIFEST as error:
+            "files": dict(record.get("files", {})),
+            "diagnostics": None if curves is None else Curves.from_record(curves),
+            "renumbered": [int(column) for column in record.get("renumbered", [])],
+            "base_mark": record.get("base_mark"),
+        }
+        _check_story(story, steps, scorer)
+    except (AttributeError, KeyError, OverflowError, TypeError) as error:
         raise RankforceError(f"{path} is no manifest of a model: {error!r}") from None
     except ValueError as error:
         raise RankforceError(f"{path}: {error}") from None
-    scorer.keep(steps)
-    return model
+    return steps, story
 
 
-def _check_story(model: Model, steps: int) -> None:
+def _check_story(story: dict[str, Any], steps: int, scorer: Scorer) -> None:
     """Refuse a manifest whose parts cannot be true together."""
-    scorer = model.scorer
-    if not 0 <= model.used <= steps:
-        raise RankforceError(f"{model.used} {scorer.step}s are used, but there are {steps}")
-    best = model.best_iteration
+    if not 0 <= story["used"] <= steps:
+        raise RankforceError(f"{story['used']} {scorer.step}s are used, but there are {steps}")
+    best = story["best_iteration"]
     if best is not None and (not isinstance(best, int) or isinstance(best, bool) or best < 0):
         raise RankforceError(f"best_iteration is {best!r}, expected an integer")
     columns = len(scorer.names)
-    if len(model.names) != columns:
-        raise RankforceError(f"{len(model.names)} feature names for {columns} features")
-    for column in (*model.categories, *model.categorical):
+    if len(story["names"]) != columns:
+        raise RankforceError(f"{len(story['names'])} feature names for {columns} features")
+    for column in (*story["categories"], *story["categorical"]):
         if not isinstance(column, int) or not 0 <= column < columns:
             raise RankforceError(f"categorical column {column!r} is none of the {columns} features")
-    mark = model.base_mark
+    mark = story["base_mark"]
     if mark is not None and not {"class", "scores"} <= {*mark}:
         raise RankforceError(f"base_mark is {mark!r}: expected class and scores")
-    for name, metrics in model.history.items():
+    for name, metrics in story["history"].items():
         for metric, values in metrics.items():
             if not isinstance(values, list) or not all(isinstance(v, (int, float)) for v in values):
                 raise RankforceError(f"metrics of {name}, {metric}: expected a list of numbers")

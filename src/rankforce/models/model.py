@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.schema import Schema
 from rankforce.models.curves import Curves
-
-OUTSIDE = "outside"  # in a manifest: the model stands on one of another kind
+from rankforce.models.folder import write_model
+from rankforce.models.manifest import manifest_of
 
 
 @dataclasses.dataclass
@@ -83,3 +85,10 @@ class Model:
             self.used if steps is None else steps, self.parameters, self.categories
         )
         return text
+
+    def save(self, folder: str | Path, *, steps: int | None = None) -> None:
+        """Write the scorer and a manifest into `folder`, in place of a model that is there."""
+        count = self.used if steps is None else steps
+        content = self.scorer.content(count, self.parameters, self.categories)
+        manifest = json.dumps(manifest_of(self, count), indent=1) + "\n"
+        write_model(Path(folder), self.scorer.file, content, manifest)

@@ -11,9 +11,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, kind_of
-from rankforce.models.files import load_model, plain_model
 from rankforce.models.forest.forest import digest
 from rankforce.models.forest.tree import Tree
+from rankforce.models.load import load_model, plain_model
 from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
 

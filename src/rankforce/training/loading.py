@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.models.files import load_model
 from rankforce.models.folder import MANIFEST
+from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.ranker import Ranker
 from rankforce.training.settings import Settings

@@ -20,7 +20,6 @@ from rankforce.forces.base import AnyObjective
 from rankforce.measures.average import mean
 from rankforce.measures.metric import Metric
 from rankforce.measures.scoreboard import Scoreboard
-from rankforce.models.files import save_model
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import same
 from rankforce.training.also_called import also_called
@@ -388,7 +387,7 @@ class Ranker(Learnt):
     def save(self, folder: str | Path) -> None:
         """Write the model and a manifest (JSON) into `folder`; trees as LightGBM's own text."""
         check_is_fitted(self, "model_")
-        save_model(self.model_, folder)
+        self.model_.save(folder)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

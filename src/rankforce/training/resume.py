@@ -15,8 +15,8 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric
-from rankforce.models.files import load_model
 from rankforce.models.folder import has_model
+from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.base import Base
 from rankforce.training.settings import NAMES, Settings

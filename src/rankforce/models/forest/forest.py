@@ -54,7 +54,8 @@ class Forest:
     def parse(cls, content: bytes, place: Path) -> Forest:
         """A forest from LightGBM's text, checked; `place` is where a mistake in it is."""
         try:
-            head, trees = parse_model(content.decode("utf-8"))
+            # Lines may end as those of another system do.
+            head, trees = parse_model(content.decode("utf-8").replace("\r\n", "\n"))
             check_trees(trees, len(feature_names(head)))
         except UnicodeDecodeError:
             raise RankforceError(f"cannot read a model from {place}: it is not text") from None

@@ -9,7 +9,6 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.common.notes import note
-from rankforce.models.files import save_model
 from rankforce.models.folder import MANIFEST, other_files
 from rankforce.models.model import Model
 from rankforce.training.callbacks.base import FAILED, Start
@@ -55,7 +54,7 @@ class Checkpoint:
     def _save(self, done: int) -> None:
         assert self._model is not None
         try:
-            save_model(self._model, self._place, steps=done)
+            self._model.save(self._place, steps=done)
         except ValueError as error:
             if not self._has_failed:
                 self._has_failed = True

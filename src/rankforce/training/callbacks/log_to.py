@@ -139,8 +139,8 @@ class LogTo:
 
     def _begin(self, moment: Any) -> None:
         done = moment.begin_iteration
-        self._model, self._sent = moment.model, {}
         self._first = self._sink.begin(moment.params, done)
+        self._model, self._sent = moment.model, {}
         earlier = [
             Point(f"{name}/{metric}", value, step)
             for name, metrics in moment.model.history.items()

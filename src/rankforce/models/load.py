@@ -1,28 +1,19 @@
-"""Models in files: written whole, and read without executing anything that is in them."""
+"""Models from files: nothing that is in them is ever executed."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.base import Scorer
-from rankforce.models.folder import MANIFEST, read_manifests, state, write_model
+from rankforce.models.folder import MANIFEST, read_manifests, state
 from rankforce.models.forest.forest import Forest, pandas_categories
-from rankforce.models.manifest import kind_of, manifest_of, parse_manifest, read_manifest
+from rankforce.models.manifest import kind_of, parse_manifest, read_manifest
 from rankforce.models.model import Model
 from rankforce.models.outside import check_outside
 
 READINGS = 100  # of a folder that somebody saves into at the same time
-
-
-def save_model(model: Model, folder: str | Path, *, steps: int | None = None) -> None:
-    """Write a scorer and a manifest into `folder`, in place of a model that is there."""
-    count = model.used if steps is None else steps
-    content = model.scorer.content(count, model.parameters, model.categories)
-    manifest = json.dumps(manifest_of(model, count), indent=1) + "\n"
-    write_model(Path(folder), model.scorer.file, content, manifest)
 
 
 def load_model(path: str | Path, *, base: Any = None, checks_base: bool = True) -> Model:
@@ -52,13 +43,16 @@ def _load_folder(place: Path, base: Any, checks_base: bool) -> Model:
     scorers: dict[str, Scorer] = {}
     failed: list[RankforceError] = []
     manifests = read_manifests(place)
-    for file, story in manifests:
+    for file, text in manifests:
         try:
-            record = parse_manifest(file, story)
-            model = read_manifest(file, record, _scorer(place, kind_of(record), scorers))
+            record = parse_manifest(file, text)
+            scorer = _scorer(place, kind_of(record), scorers)
+            steps, story = read_manifest(file, record, scorer)
         except RankforceError as error:
             failed.append(error)
             continue
+        scorer.keep(steps)
+        model = Model(scorer, **story)
         return _put_on(model, base, file) if checks_base else model
     content = _read(place / Forest.file)
     if failed and manifests[0][0].name == MANIFEST:
