@@ -102,7 +102,7 @@ MEANINGS = {
 
 
 class Recorder:
-    """A callback that records diagnostics of the training set at every so many trees.
+    """A callback that records diagnostics of the training set every so many steps, which are trees.
 
     `what` are names out of `MEASURES` (all by default); `metrics` are recorded beside them (None:
     those that the run watches, "": none), and so is the agreement of the trained objective with
@@ -117,7 +117,7 @@ class Recorder:
     >>> data = rf.make_data("yahoo", queries=30)
     >>> recorder = rf.Recorder(["incoherence", "pairs"], every=2, metrics="ndcg@5")
     >>> ranker = rf.Ranker(n_estimators=5, k=5, progress=False).fit(data, callbacks=[recorder])
-    >>> recorder.curves.trees, sorted(recorder.curves.series)
+    >>> recorder.curves.steps, sorted(recorder.curves.series)
     ([1, 3, 5], ['incoherence', 'metrics', 'pairs'])
     """
 
@@ -149,36 +149,36 @@ class Recorder:
         self._before: Floats | None = None
 
     def see_start(self, start: Any) -> None:
-        """Before the first new tree: what of an interrupted run belongs to this one."""
+        """Before the first new step: what of an interrupted run belongs to this one."""
         is_kept = start.model.diagnostics is not None
         self._begin(start)
         self._before = self._take(start.scores)
         done, end = start.begin_iteration, start.end_iteration
         if not is_kept:
             return
-        self.curves.choose([trees for trees in self.curves.trees if self._is_due(trees, end)])
+        self.curves.choose([step for step in self.curves.steps if self._is_due(step, end)])
         # An interrupt may come when the tree is there, but before a look at it.
-        if done > start.first and self._is_due(done, end) and done not in self.curves.trees:
+        if done > start.first and self._is_due(done, end) and done not in self.curves.steps:
             now = self._now(start, done)
             self.look(done, self._before, now, before=self._take(start.before))
 
     def __call__(self, moment: Any) -> None:
-        """After each tree."""
+        """After each step."""
         if moment.model is not self._model:
             self._begin(moment)
-        trees = moment.iteration + 1
-        if self._is_due(trees, moment.end_iteration):
-            self.look(trees, self._take(moment.scores), self._now(moment, trees))
-        if self._is_due(trees + 1, moment.end_iteration):
+        step = moment.iteration + 1
+        if self._is_due(step, moment.end_iteration):
+            self.look(step, self._take(moment.scores), self._now(moment, step))
+        if self._is_due(step + 1, moment.end_iteration):
             self._before = self._take(moment.scores)
 
-    def _is_due(self, trees: int, end: int) -> bool:
-        return (trees - 1) % self.every == 0 or trees == end
+    def _is_due(self, step: int, end: int) -> bool:
+        return (step - 1) % self.every == 0 or step == end
 
-    def _now(self, moment: Any, trees: int) -> Now:
-        """What decides the forces that made tree number `trees`, apart from scores."""
+    def _now(self, moment: Any, step: int) -> Now:
+        """What decides the forces that made a step, apart from scores."""
         norm = moment.model.parameters.get("norm", "lightgbm")
-        return Now(norm, max(trees - 1 - moment.model.base_steps, 0), moment.threads)
+        return Now(norm, max(step - 1 - moment.model.base_steps, 0), moment.threads)
 
     def _begin(self, moment: Any) -> None:
         """A new run, or one that goes on from a checkpoint, with what was recorded there."""
@@ -234,8 +234,8 @@ class Recorder:
     def _take(self, scores: Floats) -> Floats:
         return scores[self.sample.rows]
 
-    def look(self, trees: int, scores: Floats, now: Now, *, before: Floats | None = None) -> None:
-        """Record what is to be seen at the scores of the sample; `before` are those a tree ago."""
+    def look(self, step: int, scores: Floats, now: Now, *, before: Floats | None = None) -> None:
+        """Record what is to be seen at the scores of the sample; `before` are those a step ago."""
         earlier = self._before if before is None else before
         # Before the first tree all scores tie.
         earlier = np.zeros(len(scores)) if earlier is None else earlier
@@ -249,4 +249,4 @@ class Recorder:
         if self._other is not None:
             other = view.forces_of(self._other)
             found["agreement"] = {"share": share_agreeing(view.forces, other)}
-        self.curves.add(trees, found)
+        self.curves.add(step, found)

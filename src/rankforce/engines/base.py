@@ -48,6 +48,10 @@ class Engine(Protocol):
         ...
 
 
+def _no_model(_given: Any) -> str | None:
+    return None
+
+
 class EngineKind(NamedTuple):
     """What is known of an engine before it is opened.
 
@@ -61,6 +65,8 @@ class EngineKind(NamedTuple):
     parameters: Mapping[str, Callable[[Any], Any]] = {}
     # Those of them whose effect depends on trees before, which a resumed run does not know.
     unresumable: frozenset[str] = frozenset()
+    # The trees of a model of the engine's own library, as LightGBM's text; None for anything else.
+    adopt: Callable[[Any], str | None] = _no_model
 
 
 DEFAULT = "lightgbm"
@@ -84,6 +90,11 @@ def find_engine(name: str | None = None) -> EngineKind:
         return _ADDED[wanted]
     found: EngineKind = importlib.import_module(_MODULES[wanted]).KIND
     return found
+
+
+def engines() -> list[EngineKind]:
+    """All engines that are known."""
+    return [find_engine(name) for name in {**_MODULES, **_ADDED}]
 
 
 def add_engine(kind: EngineKind) -> None:

@@ -13,10 +13,10 @@ Series = dict[str, dict[str, list[float]]]
 
 @dataclasses.dataclass
 class Curves:
-    """Values of several diagnostics at some numbers of trees.
+    """Values of several diagnostics at some numbers of steps, which are trees of a forest.
 
-    `series["incoherence"]["restricted"]` has one value for each of `trees`; `about` says what was
-    looked at.
+    `series["incoherence"]["restricted"]` has one value for each of `steps`, also called `trees`;
+    `about` says what was looked at.
 
     >>> curves = Curves()
     >>> curves.add(1, {"rank_changes": {"top": 0.5, "overall": 0.8}})
@@ -25,13 +25,18 @@ class Curves:
     ([1, 11], [0.5, 0.1])
     """
 
-    trees: list[int] = dataclasses.field(default_factory=list)
+    steps: list[int] = dataclasses.field(default_factory=list)
     series: Series = dataclasses.field(default_factory=dict)
     about: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def add(self, trees: int, found: Mapping[str, Mapping[str, float]]) -> None:
-        """Append the values at one more number of trees."""
-        if self.trees and {name: [*own] for name, own in found.items()} != {
+    @property
+    def trees(self) -> list[int]:
+        """The steps, of a forest."""
+        return self.steps
+
+    def add(self, steps: int, found: Mapping[str, Mapping[str, float]]) -> None:
+        """Append the values at one more number of steps."""
+        if self.steps and {name: [*own] for name, own in found.items()} != {
             name: [*own] for name, own in self.series.items()
         }:
             raise RankforceError("the diagnostics are not those that were recorded before")
@@ -39,29 +44,29 @@ class Curves:
             for key, value in values.items():
                 self.series.setdefault(name, {}).setdefault(key, []).append(float(value))
         # Last: what an interrupt leaves behind of the values is no look yet.
-        self.trees.append(trees)
+        self.steps.append(steps)
 
-    def keep(self, trees: int) -> None:
-        """Forget what was recorded for more than so many trees."""
-        self.choose([number for number in self.trees if number <= trees])
+    def keep(self, steps: int) -> None:
+        """Forget what was recorded for more than so many steps."""
+        self.choose([number for number in self.steps if number <= steps])
 
-    def choose(self, trees: Collection[int]) -> None:
-        """Forget all but what was recorded at these numbers of trees.
+    def choose(self, steps: Collection[int]) -> None:
+        """Forget all but what was recorded at these numbers of steps.
 
         >>> curves = Curves([1, 4, 6], {"rank_changes": {"top": [0.5, 0.2, 0.1]}})
         >>> curves.choose([1, 6])
         >>> curves.series
         {'rank_changes': {'top': [0.5, 0.1]}}
         """
-        places = [place for place, number in enumerate(self.trees) if number in trees]
+        places = [place for place, number in enumerate(self.steps) if number in steps]
         for own in self.series.values():
             for values in own.values():
                 values[:] = [values[place] for place in places]
-        self.trees[:] = [self.trees[place] for place in places]
+        self.steps[:] = [self.steps[place] for place in places]
 
     @property
     def last(self) -> dict[str, dict[str, float]]:
-        """The values at the largest number of trees."""
+        """The values at the largest number of steps."""
         return {
             name: {key: values[-1] for key, values in own.items() if values}
             for name, own in self.series.items()
@@ -83,8 +88,8 @@ class Curves:
         return "  ".join(f"{word} {100 * v:.1f} %" for word, v in found if v is not None)
 
     def record(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {"trees": self.trees, "series": self.series, "about": self.about}
+        """As JSON can hold it; there the steps are called trees, whatever they are."""
+        return {"trees": self.steps, "series": self.series, "about": self.about}
 
     @classmethod
     def from_record(cls, record: Any) -> Curves:
@@ -120,7 +125,7 @@ class Curves:
                                     1       11
         rank_changes  top       0.500    0.125
         """
-        chosen = _spread(len(self.trees), 7)
+        chosen = _spread(len(self.steps), 7)
         rows = [
             (name if number == 0 else "", key, values)
             for name, own in self.series.items()
@@ -128,7 +133,7 @@ class Curves:
         ]
         wide = max((len(name) for name, _, _ in rows), default=0)
         key_wide = max((len(key) for _, key, _ in rows), default=0)
-        head = " " * (wide + key_wide + 2) + "".join(f"{self.trees[at]:9d}" for at in chosen)
+        head = " " * (wide + key_wide + 2) + "".join(f"{self.steps[at]:9d}" for at in chosen)
         lines = [head]
         for name, key, values in rows:
             cells = "".join(f"{_short(values[at]):>9}" for at in chosen)

@@ -49,6 +49,7 @@ def _replace(place: Path, file: str, content: bytes, manifest: bytes) -> None:
         _remove(waiting, fresh)
         raise
     os.replace(waiting, place / MANIFEST)
+    _remove(*(place / other for other in _files() - {file, MANIFEST}))
     remove_leftovers(place, _files())
 
 

@@ -54,10 +54,9 @@ def _load_folder(place: Path, base: Any, checks_base: bool) -> Model:
         scorer.keep(steps)
         model = Model(scorer, **story)
         return _put_on(model, base, file) if checks_base else model
-    content = _read(place / Forest.file)
     if failed and manifests[0][0].name == MANIFEST:
         raise failed[0]
-    return plain_model(content, place / Forest.file, base=base)
+    return plain_model(_read(place / Forest.file), place / Forest.file, base=base)
 
 
 def _scorer(place: Path, kind: type[Scorer], known: dict[str, Scorer]) -> Scorer:

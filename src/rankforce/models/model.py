@@ -13,6 +13,7 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.schema import Schema
+from rankforce.models.base import FOREST
 from rankforce.models.curves import Curves
 from rankforce.models.folder import write_model
 from rankforce.models.manifest import manifest_of
@@ -49,7 +50,13 @@ class Model:
     @property
     def trees(self) -> Any:
         """The trees of a forest, as arrays."""
-        return self.scorer.trees
+        return self.forest("trees").trees
+
+    def forest(self, what: str) -> Any:
+        """The scorer, if it is one of trees; else `what` is refused."""
+        if self.scorer.kind != FOREST:
+            raise RankforceError(f"{what} is for models of trees: this one is a {self.scorer.kind}")
+        return self.scorer
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -81,9 +88,8 @@ class Model:
 
     def text(self, steps: int | None = None) -> str:
         """A forest in LightGBM's own format; the trees that make the scores, or the first few."""
-        text: str = self.scorer.text(
-            self.used if steps is None else steps, self.parameters, self.categories
-        )
+        count = self.used if steps is None else steps
+        text: str = self.forest("text").text(count, self.parameters, self.categories)
         return text
 
     def save(self, folder: str | Path, *, steps: int | None = None) -> None:

@@ -11,14 +11,13 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, kind_of
+from rankforce.engines.base import engines
+from rankforce.models.base import FOREST
 from rankforce.models.forest.forest import digest
 from rankforce.models.forest.tree import Tree
 from rankforce.models.load import load_model, plain_model
 from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
-
-# Objectives of LightGBM whose predictions are sums of leaves and nothing else.
-SUMS = ("lambdarank", "rank_xendcg", "regression", "huber", "fair", "quantile", "mape", "custom")
 
 
 class Base(NamedTuple):
@@ -72,34 +71,21 @@ def open_base(given: Any) -> Base:
 
 
 def _forest(given: Any) -> Model | None:
-    """The trees of a saved model, a ranker, or a model of LightGBM; None for anything else."""
+    """The trees of a saved model, a ranker, or a model of an engine; None for anything else."""
     if isinstance(given, (str, os.PathLike)):
         return load_model(Path(given), checks_base=False)
     if isinstance(given, Model):
         return given
-    if any(kind.__module__.partition(".")[0] == "lightgbm" for kind in type(given).__mro__):
-        return _from_lightgbm(given)
-    if not hasattr(type(given), "booster_"):
+    for engine in engines():
+        text = engine.adopt(given)
+        if text is not None:
+            return plain_model(text.encode(), Path("base"))
+    if not hasattr(type(given), "contributions"):  # a ranker has them
         return None
     model: Model | None = getattr(given, "model_", None)
     if model is None:
         raise RankforceError("base is a ranker that is not trained yet: call fit first")
-    return model
-
-
-def _from_lightgbm(given: Any) -> Model | None:
-    """The trees, if the model predicts their sum; a classifier, say, does not."""
-    booster = given if hasattr(given, "model_to_string") else getattr(given, "booster_", None)
-    if booster is None:
-        raise RankforceError(
-            f"base is a {type(given).__name__} that is not trained yet: call fit first"
-        )
-    text = booster.model_to_string()
-    head = text.partition("\nTree=")[0].splitlines()
-    aim = next((line.partition("=")[2] for line in head if line.startswith("objective=")), "custom")
-    if not aim.startswith(SUMS) or " sqrt" in aim or "average_output" in head:
-        return None
-    return plain_model(text.encode(), Path("base"))
+    return model if model.scorer.kind == FOREST else None
 
 
 def stand_on(base: Base, data: RankingData) -> RankingData:

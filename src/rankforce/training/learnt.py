@@ -115,5 +115,5 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         (True, 4)
         """
         check_is_fitted(self, "model_")
-        trees = self.model_.trees[: self.model_.used]
+        trees = self.model_.forest("importance").trees[: self.model_.used]
         return importance(trees, self.n_features_in_, kind=kind)

@@ -58,7 +58,7 @@ def _check_range(given: Any) -> tuple[int, int]:
 def find_leaves(model: Model, features: Any, steps: range, *, threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each row (down) in each tree (across)."""
     model.check_width(features)
-    leaves: NDArray[np.int32] = _forest(model, "pred_leaf").leaves(features, steps, threads=threads)
+    leaves: NDArray[np.int32] = model.forest("pred_leaf").leaves(features, steps, threads=threads)
     return leaves
 
 
@@ -67,7 +67,7 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
     from rankforce.engines.lightgbm.booster import add_contributions
 
     model.check_width(features)
-    trees = _forest(model, "pred_contrib").trees[: steps.stop]
+    trees = model.forest("pred_contrib").trees[: steps.stop]
     if any("leaf_count" not in tree.details for tree in trees if tree.leaves > 1):
         raise RankforceError(
             "the trees do not say how many rows came to their leaves, which contributions need: "
@@ -77,9 +77,3 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
     if len(steps):
         add_contributions(model.text(steps.stop), features, steps, found, threads=threads)
     return found
-
-
-def _forest(model: Model, what: str) -> Any:
-    if not hasattr(model.scorer, "leaves"):
-        raise RankforceError(f"{what} is for models of trees: this one is a {model.scorer.kind}")
-    return model.scorer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rankforce.engines.base import EngineKind
+from rankforce.engines.lightgbm.booster import adopt
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.engines.lightgbm.parameters import OWN, UNRESUMABLE
 
-KIND = EngineKind("lightgbm", LightGBM, OWN, UNRESUMABLE)
+KIND = EngineKind("lightgbm", LightGBM, OWN, UNRESUMABLE, adopt)

@@ -158,7 +158,7 @@ class LogTo:
                 title = f"{name}/{key}"
                 start = self._sent.get(title, 0)
                 self._sent[title] = max(len(values), start)
-                fresh = zip(curves.trees[start:], values[start:], strict=True)
+                fresh = zip(curves.steps[start:], values[start:], strict=True)
                 found += [Point(title, value, step) for step, value in fresh]
         return [point for point in found if point.step >= self._first]
 
