@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.training.forces import Forces
+from rankforce.training.forces import Forces, leaf_steps
 from rankforce.training.settings import make_settings
-from rankforce.training.steps import leaf_steps
 
 RATE = 0.5
 

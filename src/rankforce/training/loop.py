@@ -38,10 +38,9 @@ from rankforce.training.callbacks.progress import Progress
 from rankforce.training.callbacks.stopping import EarlyStopping
 from rankforce.training.callbacks.theirs import NO_WISH, Wish, check_wish
 from rankforce.training.eval_functions import OfRows
-from rankforce.training.forces import Forces
+from rankforce.training.forces import Forces, leaf_steps, sum_leaves
 from rankforce.training.resume import fingerprint, plain_origin, record, resume, same_rows
 from rankforce.training.settings import Settings
-from rankforce.training.steps import leaf_steps, sum_leaves
 from rankforce.training.watch import Watch, deciding_set, make_metrics
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.training.callbacks.log_points import Point, need, show_setting
+from rankforce.training.callbacks.log_to import Point, need, show_setting
 
 LONGEST = 6000  # characters of a parameter that MLflow takes
 MANY = 500  # values sent at once: half of what it takes

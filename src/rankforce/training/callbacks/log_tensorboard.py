@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.training.callbacks.log_points import Point, need, show_setting
+from rankforce.training.callbacks.log_to import Point, need, show_setting
 
 
 class TensorBoard:
