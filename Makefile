@@ -21,7 +21,7 @@ DEV = $(VENV)/.dev
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(CORE) ## train several objectives on a made-up set and compare them
+demo: $(CORE) ## train several objectives on a synthetic set and compare them
 	@$(BIN)/rankforce demo $(ARGS)
 
 test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-k name" for some)
