@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.cli import VERBS
+from rankforce.cli import VERBS, main, objectives
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -119,3 +121,25 @@ def test_help_and_import_load_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert answer.stdout == "[]\n"
+
+
+def test_only_a_users_mistake_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What NumPy says about shapes is a mistake of ours, and is shown whole."""
+
+    def wrong(_options: Any) -> int:
+        np.zeros(2) + np.zeros(3)
+        return 0
+
+    def refused(_options: Any) -> int:
+        raise rf.RankforceError("k is 0: it must be an integer from 1 up")
+
+    monkeypatch.setattr(objectives, "run", wrong)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        main(["objectives"])
+    monkeypatch.setattr(objectives, "run", refused)
+    assert main(["objectives"]) == 2
+    assert capsys.readouterr().err == (
+        "rankforce objectives: k is 0: it must be an integer from 1 up\n"
+    )
