@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rankforce.formats import blocks, growing
-from rankforce.formats.letor import read_text
+from rankforce.formats.letor_text import read_text
 from tests.formats.test_letor import WAYS, compressed, read, refusal, write
 
 BAD = [

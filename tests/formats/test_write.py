@@ -10,7 +10,7 @@ import pytest
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.synthetic import make_data
 from rankforce.formats.columnar import read_csv, read_parquet
-from rankforce.formats.letor import read_text
+from rankforce.formats.letor_text import read_text
 from rankforce.formats.write import write
 
 pytest.importorskip("pyarrow")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, merge
-from rankforce.formats.open import is_stream
+from rankforce.formats.streams import is_stream
 
 if TYPE_CHECKING:
     from rankforce.training.ranker import Ranker

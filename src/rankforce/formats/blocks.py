@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.formats.open import Source
+from rankforce.formats.streams import Source
 from rankforce.kernels.text import count_rows
 
 # The first block is small: it shows how wide and how long the rows are.

@@ -24,7 +24,6 @@ from rankforce.formats import write as writer
 from rankforce.formats.gather import are_whole, gather, survey
 from rankforce.formats.labels import labels_beside, labels_place
 from rankforce.formats.letor_blocks import Shape, find_shape, read_blocks
-from rankforce.formats.open import MAGIC, is_stream, local_file
 from rankforce.formats.read import (
     check_format,
     check_text_roles,
@@ -36,6 +35,7 @@ from rankforce.formats.read import (
     with_labels,
 )
 from rankforce.formats.roles import Asked, wanted
+from rankforce.formats.streams import MAGIC, is_stream, local_file
 from rankforce.formats.trec import write_qrels
 
 PathLike = str | os.PathLike[str]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.formats.open import MAGIC
+from rankforce.formats.streams import MAGIC
 
 PathLike = str | os.PathLike[str]
 

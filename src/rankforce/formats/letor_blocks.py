@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.formats import letor
+from rankforce.formats import letor_text
 from rankforce.formats.blocks import PIECES_PER_THREAD, Block, Blocks, read_ahead
 from rankforce.formats.complaints import complaint
 from rankforce.formats.growing import GrowingTable, too_big
-from rankforce.formats.open import Source
+from rankforce.formats.streams import Source
 from rankforce.kernels import text as kernels
 
 BLOCK_VALUES = 1 << 22  # that a block of rows holds, as far as can be told
@@ -51,11 +51,11 @@ class _Open(NamedTuple):
 
     path: os.PathLike[str]
     blocks: Iterator[Block]
-    run: letor.Mapper
+    run: letor_text.Mapper
 
 
 class _Parsed(NamedTuple):
-    found: list[letor.Found]
+    found: list[letor_text.Found]
     qid_text: NDArray[np.uint8]
     doc_text: NDArray[np.uint8]
 
@@ -65,7 +65,7 @@ def find_shape(
     *,
     seen: Seen,
     threads: int = 2,
-    block_bytes: int = letor.BLOCK_BYTES,
+    block_bytes: int = letor_text.BLOCK_BYTES,
 ) -> Shape:
     """Parse a whole file and keep nothing of its rows; a line that is wrong is named.
 
@@ -95,8 +95,8 @@ def read_blocks(
     *,
     seen: Seen,
     threads: int = 2,
-    block_bytes: int = letor.BLOCK_BYTES,
-) -> Iterator[letor.TextFile]:
+    block_bytes: int = letor_text.BLOCK_BYTES,
+) -> Iterator[letor_text.TextFile]:
     """The rows of a file of that shape, some at a time: as `read_text`, cut into pieces."""
     wanted = int(BLOCK_VALUES / max(shape.columns, 1) / shape.density)
     size = max(min(block_bytes, wanted), LEAST_BYTES)
@@ -109,7 +109,7 @@ def read_blocks(
 
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str], threads: int, block_bytes: int) -> Iterator[_Open]:
-    with Source(path) as source, letor.mapper(threads) as run:
+    with Source(path) as source, letor_text.mapper(threads) as run:
         pieces = 1 if threads == 1 else threads * PIECES_PER_THREAD
         blocks = Blocks(source, block_bytes=block_bytes, pieces=pieces)
         with contextlib.closing(read_ahead(blocks, is_threaded=threads > 1)) as ahead:
@@ -122,7 +122,7 @@ def _survey(file: _Open, block: Block, shape: Shape) -> Shape:
     if rows and shape.rows == 0:
         first = _table(shape, 0)
         first.needs_labels = False
-        letor.find_mode(first, block)
+        letor_text.find_mode(first, block)
         shape = shape._replace(mode=first.mode, has_labels=first.has_labels)
     while True:
         table = _table(shape, rows)
@@ -130,7 +130,7 @@ def _survey(file: _Open, block: Block, shape: Shape) -> Shape:
         table.features = np.zeros(shape.columns, np.float32)
         parsed = _parse(file, block, table)
         wider = _widened(table, parsed.found)
-        wrong = letor.first_wrong(parsed.found)
+        wrong = letor_text.first_wrong(parsed.found)
         if wider is not None:
             shape = shape._replace(columns=wider[0], base=wider[1])
         elif wrong is None:
@@ -149,7 +149,7 @@ def _survey(file: _Open, block: Block, shape: Shape) -> Shape:
     )
 
 
-def _widened(table: GrowingTable, found: list[letor.Found]) -> tuple[int, int] | None:
+def _widened(table: GrowingTable, found: list[letor_text.Found]) -> tuple[int, int] | None:
     """Columns and base, where a block has an index that was not met before."""
     top = max(int(one.state[kernels.TOP]) for one in found)
     saw_zero = any(one.state[kernels.SAW_ZERO] for one in found)
@@ -158,7 +158,7 @@ def _widened(table: GrowingTable, found: list[letor.Found]) -> tuple[int, int] |
     return table.width(top, saw_zero), 0 if saw_zero else table.base
 
 
-def _read(file: _Open, block: Block, shape: Shape) -> letor.TextFile:
+def _read(file: _Open, block: Block, shape: Shape) -> letor_text.TextFile:
     """The rows of a block."""
     rows = sum(piece.rows for piece in block.pieces)
     if excess := too_big(rows, shape.columns):
@@ -168,14 +168,14 @@ def _read(file: _Open, block: Block, shape: Shape) -> letor.TextFile:
     table.stride = shape.columns
     table.reserve(rows, 1.0)
     parsed = _parse(file, block, table)
-    if _widened(table, parsed.found) or letor.first_wrong(parsed.found):
+    if _widened(table, parsed.found) or letor_text.first_wrong(parsed.found):
         raise RankforceError(f"{file.path}: has changed while it was read: expected it to stay")
     table.rows = rows
     for piece, one in zip(block.pieces, parsed.found, strict=True):
         table.doc_text += parsed.doc_text[piece.begin : one.state[kernels.DOC_END]].tobytes()
         if table.mode == kernels.TEXT_QID:
             table.qid_text += parsed.qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
-    result = letor.finish(table)
+    result = letor_text.finish(table)
     if shape.has_doc_ids and result.doc_ids is None:
         pa: Any = importlib.import_module("pyarrow")
         result = result._replace(doc_ids=pa.array([""] * rows, pa.string()))
@@ -197,8 +197,8 @@ def _parse(file: _Open, block: Block, table: GrowingTable) -> _Parsed:
     qid_text = np.empty_like(doc_text) if table.mode == kernels.TEXT_QID else doc_text[:0]
     starts = np.cumsum([0] + [piece.rows for piece in block.pieces])
 
-    def parse(number: int) -> letor.Found:
+    def parse(number: int) -> letor_text.Found:
         piece, row = block.pieces[number], int(starts[number])
-        return letor.parse_piece(table, block, piece, row, qid_text, doc_text)
+        return letor_text.parse_piece(table, block, piece, row, qid_text, doc_text)
 
     return _Parsed(file.run(parse, list(range(len(block.pieces)))), qid_text, doc_text)

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from rankforce.common.errors import RankforceError
 from rankforce.formats.blocks import Block, Blocks
 from rankforce.formats.complaints import NOT_UTF8, complaint
-from rankforce.formats.open import Source
+from rankforce.formats.streams import Source
 
 BLOCK_BYTES = 1 << 20
 

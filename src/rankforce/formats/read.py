@@ -14,8 +14,8 @@ from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, numbers_from, some_names
 from rankforce.formats.labels import choose_labels, labels_beside, split_labels
-from rankforce.formats.open import first_bytes, is_stream, local_file
 from rankforce.formats.roles import Asked
+from rankforce.formats.streams import first_bytes, is_stream, local_file
 
 PACKED = (".gz", ".zst")
 NAMES = {"query": "qid", "document": "doc_id"}  # what roles are called elsewhere
@@ -191,7 +191,7 @@ def read_letor(
     >>> data.feature_names, data.has_labels
     (['1', '2', '3', '4'], False)
     """
-    from rankforce.formats.letor import read_text
+    from rankforce.formats.letor_text import read_text
 
     asked = Asked() if asked is None else asked
     check_text_roles(path, asked)

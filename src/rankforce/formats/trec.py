@@ -21,7 +21,6 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.lines import read_lines
-from rankforce.formats.open import local_file
 from rankforce.formats.run_forms import (
     QRELS,
     RUN,
@@ -32,6 +31,7 @@ from rankforce.formats.run_forms import (
     is_run_like,
     to_dictionaries,
 )
+from rankforce.formats.streams import local_file
 
 __all__ = [
     "Qrels",

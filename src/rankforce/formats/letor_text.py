@@ -19,7 +19,7 @@ from rankforce.data.schema import numbers_from
 from rankforce.formats.blocks import PIECES_PER_THREAD, Block, Blocks, Piece, read_ahead
 from rankforce.formats.complaints import NOT_UTF8, complaint
 from rankforce.formats.growing import GrowingTable, too_big
-from rankforce.formats.open import Source
+from rankforce.formats.streams import Source
 from rankforce.kernels import text as kernels
 
 BLOCK_BYTES = 1 << 22
