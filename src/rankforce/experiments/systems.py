@@ -74,7 +74,7 @@ def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
         return read_run(path)
     if (ranker := _load(path)) is not None:
         return _score(path, ranker, judged)
-    from rankforce.formats.read import read_numbers
+    from rankforce.formats.lines import read_numbers
 
     scores = read_numbers(path)
     if len(scores) != judged.rows:

@@ -22,7 +22,7 @@ from rankforce.data.codes import (
 from rankforce.data.frames import fill, read_column, to_vector
 from rankforce.data.precision import EXACT, Precision
 from rankforce.data.schema import some_names
-from rankforce.formats.csv_text import MISSING, to_number
+from rankforce.formats.cells import MISSING, to_number
 from rankforce.formats.roles import UNWANTED, Roles, plain_columns
 
 if TYPE_CHECKING:

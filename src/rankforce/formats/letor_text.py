@@ -1,13 +1,14 @@
-"""Reads ranking data from text: lines `label qid:ID index:value ... # comment`."""
+"""Reads LETOR text, lines `label qid:ID index:value ... # comment`: all at once, or in blocks.
+
+How many columns there are, whether index 0 is one of them and whether query ids are numbers: only
+the end of the file tells. Blocks go through a file twice, for its shape and then for its rows.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import os
-import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,18 +17,18 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import check_threads
 from rankforce.data.schema import numbers_from
-from rankforce.formats.blocks import PIECES_PER_THREAD, Block, Blocks, Piece, read_ahead
-from rankforce.formats.complaints import NOT_UTF8, complaint
 from rankforce.formats.growing import GrowingTable, too_big
-from rankforce.formats.streams import Source
+from rankforce.formats.letor_pieces import Mapper, Parsed, find_mode, mapper, parse_block
+from rankforce.formats.lines import Block, complaint, open_blocks
+from rankforce.formats.streams import PathLike
 from rankforce.kernels import text as kernels
 
 BLOCK_BYTES = 1 << 22
-HARD_NUMBERS = 1 << 10
-# The first row: its label, and whether a qid follows.
-FIRST_ROW = re.compile(rb"(?m)^[ \t\r]*(?P<first>[^ \t\r\n#]+)(?:[ \t\r]+(?P<query>qid:)?)?")
+BLOCK_VALUES = 1 << 22  # that a block of rows holds, as far as can be told
+LEAST_BYTES = 1 << 12
+NO_ROWS = "holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'"
 
-_NOTHING: NDArray[np.uint8] = np.zeros(0, np.uint8)
+Seen = Callable[[float], None]  # is told the share of the file that has been read
 
 
 class TextFile(NamedTuple):
@@ -41,13 +42,21 @@ class TextFile(NamedTuple):
     has_labels: bool = True
 
 
-class Found(NamedTuple):
-    """What came of a piece: the kernel's numbers, and the first line that is wrong."""
+class Shape(NamedTuple):
+    """What holds for all of a text file."""
 
-    state: NDArray[np.int64]
-    at: int
-    status: int
-    large: NDArray[np.float64]  # columns and values that float32 may not hold
+    rows: int = 0
+    columns: int = 0
+    base: int = 1  # feature index of the first column
+    mode: int = kernels.WHOLE_QID
+    has_doc_ids: bool = False
+    has_labels: bool = True
+    density: float = 0.0  # rows for a byte, in the block that has most
+
+    @property
+    def has_qid(self) -> bool:
+        """Whether rows have query ids."""
+        return self.mode != kernels.NO_QID
 
 
 class _WordsAsQueries(Exception):  # noqa: N818
@@ -55,7 +64,7 @@ class _WordsAsQueries(Exception):  # noqa: N818
 
 
 def read_text(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     base: int | None = None,
     threads: int = 2,
@@ -84,188 +93,154 @@ def read_text(
     threads = check_threads(threads)
     if base not in (None, 0, 1):
         raise RankforceError(f"base is {base!r}: it must be 0, 1 or None (find out from the file)")
-    try:
-        return _read(
-            path,
-            GrowingTable(base=base, mode=kernels.WHOLE_QID),
-            threads,
-            block_bytes,
-            needs_labels,
-        )
-    except _WordsAsQueries:
-        return _read(
-            path, GrowingTable(base=base, mode=kernels.TEXT_QID), threads, block_bytes, needs_labels
-        )
-
-
-def _read(
-    path: str | os.PathLike[str],
-    table: GrowingTable,
-    threads: int,
-    block_bytes: int,
-    needs_labels: bool,
-) -> TextFile:
-    """Read the file from its start, with query ids as numbers or as text."""
-    table.needs_labels = needs_labels
-    with Source(path) as source, mapper(threads) as run:
-        pieces = 1 if threads == 1 else threads * PIECES_PER_THREAD
-        blocks = Blocks(source, block_bytes=block_bytes, pieces=pieces)
-        with contextlib.closing(read_ahead(blocks, is_threaded=threads > 1)) as ahead:
-            for block in ahead:
-                _parse_block(source, table, block, run)
-        names = numbers_from(table.base, table.columns)
-        table.large.say(names, place=f"{source.path}: ")
-        if table.rows == 0:
-            raise RankforceError(
-                f"{source.path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'"
-            )
-    return finish(table)
-
-
-Mapper = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
-
-
-@contextlib.contextmanager
-def mapper(threads: int) -> Iterator[Mapper]:
-    """A map() over pieces, in threads where there are several."""
-    if threads == 1:
-        yield lambda call, items: [call(item) for item in items]
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield lambda call, items: list(pool.map(call, items))
-
-
-def _parse_block(source: Source, table: GrowingTable, block: Block, run: Mapper) -> None:
-    """Parse a block into the table; again if it turns out to be wider than all before."""
-    rows = sum(piece.rows for piece in block.pieces)
-    if table.rows == 0 and rows:
-        find_mode(table, block)
-    if excess := too_big(table.rows + rows, table.columns):
-        raise RankforceError(f"{source.path}: {excess}")
-    table.reserve(table.rows + rows, block.share)
-    doc_text: NDArray[np.uint8] = np.empty(len(block.data), np.uint8)
-    qid_text = np.empty_like(doc_text) if table.mode == kernels.TEXT_QID else _NOTHING
-    starts = np.cumsum([table.rows] + [piece.rows for piece in block.pieces])
-
-    def parse(number: int) -> Found:
-        piece, row = block.pieces[number], int(starts[number])
-        return parse_piece(table, block, piece, row, qid_text, doc_text)
-
-    while True:
-        found = run(parse, list(range(len(block.pieces))))
-        if not _widened(source, table, block, found):
+    for mode in (kernels.WHOLE_QID, kernels.TEXT_QID):
+        table = GrowingTable(base=base, mode=mode)
+        table.needs_labels = needs_labels
+        with (
+            contextlib.suppress(_WordsAsQueries),
+            open_blocks(path, block_bytes=block_bytes, threads=threads) as blocks,
+            mapper(threads) as run,
+        ):
+            for block in blocks:
+                _add_block(path, table, block, run)
             break
-    if wrong := first_wrong(found):
+    table.large.say(numbers_from(table.base, table.columns), place=f"{path}: ")
+    if table.rows == 0:
+        raise RankforceError(f"{path}: {NO_ROWS}")
+    return _finish(table)
+
+
+def find_shape(
+    path: PathLike, *, seen: Seen, threads: int = 2, block_bytes: int | None = None
+) -> Shape:
+    """Parse a whole file and keep nothing of its rows; a line that is wrong is named.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    ...     _ = file.write("2 qid:7 1:0.5 3:1e-2\\n0 qid:a 2:nan # b\\n")
+    ...     file.flush()
+    ...     shape = find_shape(file.name, seen=lambda share: None)
+    >>> shape.rows, shape.columns, shape.base, shape.has_doc_ids
+    (2, 3, 1, True)
+    """
+    shape = Shape()
+    size = block_bytes or BLOCK_BYTES
+    with open_blocks(path, block_bytes=size, threads=threads) as blocks, mapper(threads) as run:
+        for block in blocks:
+            shape = _survey(path, shape, block, run)
+            seen(block.share)
+    if shape.rows == 0:
+        raise RankforceError(f"{path}: {NO_ROWS}")
+    return shape
+
+
+def read_blocks(
+    path: PathLike, shape: Shape, *, seen: Seen, threads: int = 2, block_bytes: int | None = None
+) -> Iterator[TextFile]:
+    """The rows of a file of that shape, some at a time: as `read_text`, cut into pieces."""
+    wanted = int(BLOCK_VALUES / max(shape.columns, 1) / shape.density)
+    size = max(min(block_bytes or BLOCK_BYTES, wanted), LEAST_BYTES)
+    with open_blocks(path, block_bytes=size, threads=threads) as blocks, mapper(threads) as run:
+        for block in blocks:
+            if block.rows:
+                yield _read_block(path, shape, block, run)
+            seen(block.share)
+
+
+def _add_block(path: PathLike, table: GrowingTable, block: Block, run: Mapper) -> None:
+    """Parse a block into the table; again if it turns out to be wider than all before."""
+    if table.rows == 0 and block.rows:
+        find_mode(table, block)
+    if excess := too_big(table.rows + block.rows, table.columns):
+        raise RankforceError(f"{path}: {excess}")
+    table.reserve(table.rows + block.rows, block.share)
+    parsed = parse_block(table, block, run)
+    while _widened(path, table, block, parsed):
+        parsed = parse_block(table, block, run)
+    if wrong := parsed.wrong:
         if wrong.status == kernels.WORD_QUERY:
             raise _WordsAsQueries
-        raise RankforceError(complaint(source.path, block, wrong.at, wrong.status))
-    table.rows += rows
-    for piece, one in zip(block.pieces, found, strict=True):
+        raise RankforceError(complaint(path, block, wrong.at, wrong.status))
+    table.rows += block.rows
+    for one in parsed.found:
         table.see_large(one.large)
-        table.doc_text += doc_text[piece.begin : one.state[kernels.DOC_END]].tobytes()
-        if table.mode == kernels.TEXT_QID:
-            table.qid_text += qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
+    parsed.keep_texts(table, block)
 
 
-def find_mode(table: GrowingTable, block: Block) -> None:
-    """Whether the file has labels, and query ids: as its first row."""
-    first = FIRST_ROW.search(block.text, block.pieces[0].begin, block.pieces[-1].end)
-    if first is None:
-        return
-    table.has_labels = table.needs_labels or b":" not in first.group("first")
-    query = first.group("query") if table.has_labels else first.group("first").startswith(b"qid:")
-    if not query:
-        table.mode = kernels.NO_QID
-
-
-def first_wrong(found: list[Found]) -> Found | None:
-    """The first piece with a line that is wrong."""
-    return next((one for one in found if one.status != kernels.FINE), None)
-
-
-def _widened(source: Source, table: GrowingTable, block: Block, found: list[Found]) -> bool:
+def _widened(path: PathLike, table: GrowingTable, block: Block, parsed: Parsed) -> bool:
     """Whether the block has columns that the table had not; it has them now."""
-    widest = max(found, key=lambda one: int(one.state[kernels.TOP])).state
-    top, at = int(widest[kernels.TOP]), int(widest[kernels.TOP_AT])
-    saw_zero = not table.is_fixed and any(one.state[kernels.SAW_ZERO] for one in found)
-    if top < table.base + table.columns and not saw_zero:
+    if (width := parsed.width(table)) is None:
         return False
-    rows = table.rows + sum(piece.rows for piece in block.pieces)
-    if excess := too_big(rows, table.width(top, saw_zero)):
-        wrong = first_wrong(found)
-        if wrong and wrong.at < at:
+    top, at, saw_zero = width
+    if excess := too_big(table.rows + block.rows, table.width(top, saw_zero)):
+        if parsed.wrong and parsed.wrong.at < at:
             return False
-        raise RankforceError(f"{complaint(source.path, block, at, kernels.TOO_WIDE)}: {excess}")
+        raise RankforceError(f"{complaint(path, block, at, kernels.TOO_WIDE)}: {excess}")
     table.widen(top, saw_zero)
     return True
 
 
-def parse_piece(
-    table: GrowingTable,
-    block: Block,
-    piece: Piece,
-    row: int,
-    qid_text: NDArray[np.uint8],
-    doc_text: NDArray[np.uint8],
-) -> Found:
-    """Parse a piece, then what the kernel leaves to Python: hard numbers, and text beyond ASCII."""
-    state = np.zeros(kernels.STATE_SIZE, np.int64)
-    state[: kernels.STATUS] = (
-        *(piece.begin, piece.end, row),
-        *(table.base, table.is_fixed, table.columns, table.stride, table.mode, table.has_labels),
-    )
-    size, large = HARD_NUMBERS, np.empty((0, 2))
+def _survey(path: PathLike, shape: Shape, block: Block, run: Mapper) -> Shape:
+    """The shape of the file up to the end of this block."""
+    if block.rows and shape.rows == 0:
+        first = _table(shape, 0)
+        first.needs_labels = False
+        find_mode(first, block)
+        shape = shape._replace(mode=first.mode, has_labels=first.has_labels)
     while True:
-        hard = np.empty((size, 4), np.int64)
-        kernels.parse_piece(
-            *(block.data, state, table.features, table.labels, table.qids, table.qid_sizes),
-            *(table.doc_sizes, qid_text, doc_text, hard, large),
-        )
-        if state[kernels.STATUS] == kernels.MORE_HARD:
-            size *= 8
-        elif state[kernels.LARGE] > len(large):
-            large = np.empty((int(state[kernels.LARGE]), 2))
-        else:
+        table = _table(shape, block.rows)
+        # The stride is 0: every row is written over the one before.
+        table.features = np.zeros(shape.columns, np.float32)
+        parsed = parse_block(table, block, run)
+        if width := parsed.width(table):
+            top, _, saw_zero = width
+            base = 0 if saw_zero else shape.base
+            shape = shape._replace(columns=table.width(top, saw_zero), base=base)
+        elif (wrong := parsed.wrong) is None:
             break
-    wrong = [(piece.end, kernels.FINE)]
-    if state[kernels.STATUS] != kernels.FINE:
-        wrong.append((int(state[kernels.AT]), int(state[kernels.STATUS])))
-    wrong += _finish_numbers(table, block, hard[: state[kernels.HARD]])
-    if state[kernels.HIGH]:
-        wrong += _check_text(block, piece)
-    return Found(state, *min(wrong), large)
-
-
-def _finish_numbers(
-    table: GrowingTable, block: Block, hard: NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
-    """Convert the numbers that need Python's float(); those that are no use, and where."""
-    for begin, end, row, column in hard.tolist():
-        # A feature is listed with its index, which names it in the message.
-        value = float(block.text[begin:end].rpartition(b":")[2])
-        if column == kernels.LABEL:
-            table.labels[row] = value
-            if not np.isfinite(value):
-                yield begin, kernels.BAD_LABEL
+        elif wrong.status == kernels.WORD_QUERY:
+            shape = shape._replace(mode=kernels.TEXT_QID)
         else:
-            with np.errstate(over="ignore"):
-                cell = np.float32(value)
-            table.features[row * table.stride + column] = cell
-            if not np.isfinite(cell):
-                yield begin, kernels.BAD_VALUE
+            raise RankforceError(complaint(path, block, wrong.at, wrong.status))
+    parsed.keep_texts(table, block)
+    size = block.pieces[-1].end - block.pieces[0].begin
+    return shape._replace(
+        rows=shape.rows + block.rows,
+        has_doc_ids=shape.has_doc_ids or bool(table.doc_text),
+        density=max(shape.density, block.rows / max(size, 1)),
+    )
 
 
-def _check_text(block: Block, piece: Piece) -> Iterator[tuple[int, int]]:
-    """Where bytes beyond ASCII are not UTF-8."""
-    try:
-        block.text[piece.begin : piece.end].decode()
-    except UnicodeDecodeError as error:
-        at = piece.begin + error.start
-        word = 1 + max(block.text.rfind(blank, 0, at) for blank in (b" ", b"\t", b"\n", b"#", b":"))
-        yield word, NOT_UTF8
+def _read_block(path: PathLike, shape: Shape, block: Block, run: Mapper) -> TextFile:
+    """The rows of a block."""
+    if excess := too_big(block.rows, shape.columns):
+        raise RankforceError(f"{path}, from line {block.lines_before + 1} on: {excess}")
+    table = _table(shape, 0)
+    table.is_fixed = True
+    table.stride = shape.columns
+    table.reserve(block.rows, 1.0)
+    parsed = parse_block(table, block, run)
+    if parsed.width(table) or parsed.wrong:
+        raise RankforceError(f"{path}: has changed while it was read: expected it to stay")
+    table.rows = block.rows
+    parsed.keep_texts(table, block)
+    result = _finish(table)
+    if shape.has_doc_ids and result.doc_ids is None:
+        pa: Any = importlib.import_module("pyarrow")
+        result = result._replace(doc_ids=pa.array([""] * block.rows, pa.string()))
+    return result
 
 
-def finish(table: GrowingTable) -> TextFile:
+def _table(shape: Shape, rows: int) -> GrowingTable:
+    """An empty table of this shape, with room for the rows of a block."""
+    table = GrowingTable(base=None, mode=shape.mode)
+    table.base, table.columns = shape.base, shape.columns
+    table.has_labels = shape.has_labels
+    table.reserve(rows, 1.0)
+    return table
+
+
+def _finish(table: GrowingTable) -> TextFile:
     """The arrays, cut to the rows that there are."""
     qid: NDArray[Any] | None = None
     if table.mode == kernels.WHOLE_QID:

@@ -40,6 +40,8 @@ class Asked(NamedTuple):
     like: Schema | None = None  # of a model: its features are read, and no others
     has_labels: bool | None = True  # None: where there are some
     has_queries: bool | None = True
+    labels: str | Sequence[str] | None = None  # the label and the sources, in one
+    n_features: int | None = None  # of text, which does not name them
 
 
 class Roles(NamedTuple):
@@ -64,6 +66,22 @@ class Roles(NamedTuple):
 
 class ColumnsError(RankforceError):
     """A column is not there; the message is whole."""
+
+
+def split_labels(labels: str | Sequence[str]) -> list[str]:
+    """The names in a list, or in a text with commas; each once.
+
+    >>> split_labels("grade, click")
+    ['grade', 'click']
+    """
+    names = [name.strip() for name in labels.split(",")] if isinstance(labels, str) else labels
+    names = list(names)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise RankforceError(f"labels is {labels!r}: expected names, such as 'grade,click'")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RankforceError(f"labels is {labels!r}: {twice[0]!r} occurs twice, expected it once")
+    return names
 
 
 def check_asked(path: PathLike, asked: Asked) -> None:
