@@ -38,6 +38,7 @@ from rankforce.formats.registry import Watch
 from rankforce.formats.roles import Asked
 from rankforce.formats.streams import open_output, split_packing
 from rankforce.formats.write import Rows, id_array, lost_in_text, slices, text_array
+from rankforce.kernels import text as kernels
 
 KNOWN = {"label", "qid", "categorical", "ignore"}  # roles that also a line of text knows
 SLICE_VALUES = 1 << 20  # written at a time
@@ -72,7 +73,7 @@ def stream(path: Path, asked: Asked, watch: Watch) -> Generator[RankingData, Non
     _check_roles(path, asked)
     watch.start(f"checking {path.name}")
     shape = find_shape(path, seen=watch.seen)
-    beside = _read_beside(path, asked, shape.rows, has_qid=shape.has_qid)
+    beside = _read_beside(path, asked, shape.rows, has_qid=shape.mode != kernels.NO_QID)
     ends = None if beside.sizes is None else _ends_of_queries(path, beside.sizes, shape.rows)
     watch.start("converting")
     first = 0

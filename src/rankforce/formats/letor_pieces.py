@@ -48,10 +48,18 @@ class Parsed(NamedTuple):
         saw_zero = not table.is_fixed and any(one.state[kernels.SAW_ZERO] for one in self.found)
         return (top, at, saw_zero) if saw_zero or top >= table.base + table.columns else None
 
-    def keep_texts(self, table: GrowingTable, block: Block) -> None:
-        """Add the ids to those of the rows before."""
+    def keep(self, table: GrowingTable, block: Block) -> None:
+        """The rows are in the table: count them, and add their texts to those before."""
+        table.rows += block.rows
+        size = block.pieces[-1].end - block.pieces[0].begin
+        table.density = max(table.density, block.rows / max(size, 1))
         for piece, one in zip(block.pieces, self.found, strict=True):
-            table.doc_text += self.doc_text[piece.begin : one.state[kernels.DOC_END]].tobytes()
+            doc_text = self.doc_text[piece.begin : one.state[kernels.DOC_END]]
+            table.has_doc_ids = table.has_doc_ids or len(doc_text) > 0
+            if not table.keeps:
+                continue
+            table.see_large(one.large)
+            table.doc_text += doc_text.tobytes()
             if table.mode == kernels.TEXT_QID:
                 table.qid_text += self.qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
 
@@ -73,7 +81,7 @@ def parse_block(table: GrowingTable, block: Block, run: Mapper) -> Parsed:
     """Parse a block into the rows of the table behind those that it has."""
     doc_text: NDArray[np.uint8] = np.empty(len(block.data), np.uint8)
     qid_text = np.empty_like(doc_text) if table.mode == kernels.TEXT_QID else doc_text[:0]
-    starts = np.cumsum([table.rows] + [piece.rows for piece in block.pieces])
+    starts = np.cumsum([table.next_row] + [piece.rows for piece in block.pieces])
 
     def parse(number: int) -> Found:
         piece, row = block.pieces[number], int(starts[number])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import check_threads
 from rankforce.data.schema import numbers_from
-from rankforce.formats.growing import GrowingTable, too_big
+from rankforce.formats.growing import GrowingTable
 from rankforce.formats.letor_pieces import Mapper, Parsed, find_mode, mapper, parse_block
 from rankforce.formats.lines import Block, complaint, open_blocks
 from rankforce.formats.streams import PathLike
@@ -26,7 +26,6 @@ from rankforce.kernels import text as kernels
 BLOCK_BYTES = 1 << 22
 BLOCK_VALUES = 1 << 22  # that a block of rows holds, as far as can be told
 LEAST_BYTES = 1 << 12
-NO_ROWS = "holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'"
 
 Seen = Callable[[float], None]  # is told the share of the file that has been read
 
@@ -40,23 +39,6 @@ class TextFile(NamedTuple):
     doc_ids: Any  # pyarrow.StringArray; None where no line has a comment
     base: int = 1  # number of the first feature
     has_labels: bool = True
-
-
-class Shape(NamedTuple):
-    """What holds for all of a text file."""
-
-    rows: int = 0
-    columns: int = 0
-    base: int = 1  # feature index of the first column
-    mode: int = kernels.WHOLE_QID
-    has_doc_ids: bool = False
-    has_labels: bool = True
-    density: float = 0.0  # rows for a byte, in the block that has most
-
-    @property
-    def has_qid(self) -> bool:
-        """Whether rows have query ids."""
-        return self.mode != kernels.NO_QID
 
 
 class _WordsAsQueries(Exception):  # noqa: N818
@@ -93,26 +75,14 @@ def read_text(
     threads = check_threads(threads)
     if base not in (None, 0, 1):
         raise RankforceError(f"base is {base!r}: it must be 0, 1 or None (find out from the file)")
-    for mode in (kernels.WHOLE_QID, kernels.TEXT_QID):
-        table = GrowingTable(base=base, mode=mode)
-        table.needs_labels = needs_labels
-        with (
-            contextlib.suppress(_WordsAsQueries),
-            open_blocks(path, block_bytes=block_bytes, threads=threads) as blocks,
-            mapper(threads) as run,
-        ):
-            for block in blocks:
-                _add_block(path, table, block, run)
-            break
+    table = _parse(path, threads, block_bytes, base=base, needs_labels=needs_labels)
     table.large.say(numbers_from(table.base, table.columns), place=f"{path}: ")
-    if table.rows == 0:
-        raise RankforceError(f"{path}: {NO_ROWS}")
     return _finish(table)
 
 
 def find_shape(
     path: PathLike, *, seen: Seen, threads: int = 2, block_bytes: int | None = None
-) -> Shape:
+) -> GrowingTable:
     """Parse a whole file and keep nothing of its rows; a line that is wrong is named.
 
     >>> import tempfile
@@ -123,19 +93,17 @@ def find_shape(
     >>> shape.rows, shape.columns, shape.base, shape.has_doc_ids
     (2, 3, 1, True)
     """
-    shape = Shape()
     size = block_bytes or BLOCK_BYTES
-    with open_blocks(path, block_bytes=size, threads=threads) as blocks, mapper(threads) as run:
-        for block in blocks:
-            shape = _survey(path, shape, block, run)
-            seen(block.share)
-    if shape.rows == 0:
-        raise RankforceError(f"{path}: {NO_ROWS}")
-    return shape
+    return _parse(path, threads, size, seen, base=None, needs_labels=False, keeps=False)
 
 
 def read_blocks(
-    path: PathLike, shape: Shape, *, seen: Seen, threads: int = 2, block_bytes: int | None = None
+    path: PathLike,
+    shape: GrowingTable,
+    *,
+    seen: Seen,
+    threads: int = 2,
+    block_bytes: int | None = None,
 ) -> Iterator[TextFile]:
     """The rows of a file of that shape, some at a time: as `read_text`, cut into pieces."""
     wanted = int(BLOCK_VALUES / max(shape.columns, 1) / shape.density)
@@ -147,13 +115,37 @@ def read_blocks(
             seen(block.share)
 
 
+def _parse(
+    path: PathLike,
+    threads: int,
+    block_bytes: int,
+    seen: Seen = lambda share: None,
+    **options: Any,
+) -> GrowingTable:
+    """A whole file, with query ids as integers, or as text if one of them is no integer."""
+    for mode in (kernels.WHOLE_QID, kernels.TEXT_QID):
+        table = GrowingTable(mode=mode, **options)
+        with (
+            contextlib.suppress(_WordsAsQueries),
+            open_blocks(path, block_bytes=block_bytes, threads=threads) as blocks,
+            mapper(threads) as run,
+        ):
+            for block in blocks:
+                _add_block(path, table, block, run)
+                seen(block.share)
+            break
+    if table.rows == 0:
+        raise RankforceError(f"{path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'")
+    return table
+
+
 def _add_block(path: PathLike, table: GrowingTable, block: Block, run: Mapper) -> None:
     """Parse a block into the table; again if it turns out to be wider than all before."""
     if table.rows == 0 and block.rows:
         find_mode(table, block)
-    if excess := too_big(table.rows + block.rows, table.columns):
+    if excess := table.excess(block.rows, table.columns):
         raise RankforceError(f"{path}: {excess}")
-    table.reserve(table.rows + block.rows, block.share)
+    table.reserve(block.rows, block.share)
     parsed = parse_block(table, block, run)
     while _widened(path, table, block, parsed):
         parsed = parse_block(table, block, run)
@@ -161,10 +153,7 @@ def _add_block(path: PathLike, table: GrowingTable, block: Block, run: Mapper) -
         if wrong.status == kernels.WORD_QUERY:
             raise _WordsAsQueries
         raise RankforceError(complaint(path, block, wrong.at, wrong.status))
-    table.rows += block.rows
-    for one in parsed.found:
-        table.see_large(one.large)
-    parsed.keep_texts(table, block)
+    parsed.keep(table, block)
 
 
 def _widened(path: PathLike, table: GrowingTable, block: Block, parsed: Parsed) -> bool:
@@ -172,7 +161,7 @@ def _widened(path: PathLike, table: GrowingTable, block: Block, parsed: Parsed) 
     if (width := parsed.width(table)) is None:
         return False
     top, at, saw_zero = width
-    if excess := too_big(table.rows + block.rows, table.width(top, saw_zero)):
+    if excess := table.excess(block.rows, table.width(top, saw_zero)):
         if parsed.wrong and parsed.wrong.at < at:
             return False
         raise RankforceError(f"{complaint(path, block, at, kernels.TOO_WIDE)}: {excess}")
@@ -180,64 +169,20 @@ def _widened(path: PathLike, table: GrowingTable, block: Block, parsed: Parsed) 
     return True
 
 
-def _survey(path: PathLike, shape: Shape, block: Block, run: Mapper) -> Shape:
-    """The shape of the file up to the end of this block."""
-    if block.rows and shape.rows == 0:
-        first = _table(shape, 0)
-        first.needs_labels = False
-        find_mode(first, block)
-        shape = shape._replace(mode=first.mode, has_labels=first.has_labels)
-    while True:
-        table = _table(shape, block.rows)
-        # The stride is 0: every row is written over the one before.
-        table.features = np.zeros(shape.columns, np.float32)
-        parsed = parse_block(table, block, run)
-        if width := parsed.width(table):
-            top, _, saw_zero = width
-            base = 0 if saw_zero else shape.base
-            shape = shape._replace(columns=table.width(top, saw_zero), base=base)
-        elif (wrong := parsed.wrong) is None:
-            break
-        elif wrong.status == kernels.WORD_QUERY:
-            shape = shape._replace(mode=kernels.TEXT_QID)
-        else:
-            raise RankforceError(complaint(path, block, wrong.at, wrong.status))
-    parsed.keep_texts(table, block)
-    size = block.pieces[-1].end - block.pieces[0].begin
-    return shape._replace(
-        rows=shape.rows + block.rows,
-        has_doc_ids=shape.has_doc_ids or bool(table.doc_text),
-        density=max(shape.density, block.rows / max(size, 1)),
-    )
-
-
-def _read_block(path: PathLike, shape: Shape, block: Block, run: Mapper) -> TextFile:
-    """The rows of a block."""
-    if excess := too_big(block.rows, shape.columns):
+def _read_block(path: PathLike, shape: GrowingTable, block: Block, run: Mapper) -> TextFile:
+    """The rows of a block of a file of that shape."""
+    table = GrowingTable(base=shape.base, mode=shape.mode)
+    table.columns = table.stride = shape.columns
+    table.has_labels = shape.has_labels
+    if excess := table.excess(block.rows, shape.columns):
         raise RankforceError(f"{path}, from line {block.lines_before + 1} on: {excess}")
-    table = _table(shape, 0)
-    table.is_fixed = True
-    table.stride = shape.columns
     table.reserve(block.rows, 1.0)
     parsed = parse_block(table, block, run)
     if parsed.width(table) or parsed.wrong:
         raise RankforceError(f"{path}: has changed while it was read: expected it to stay")
-    table.rows = block.rows
-    parsed.keep_texts(table, block)
-    result = _finish(table)
-    if shape.has_doc_ids and result.doc_ids is None:
-        pa: Any = importlib.import_module("pyarrow")
-        result = result._replace(doc_ids=pa.array([""] * block.rows, pa.string()))
-    return result
-
-
-def _table(shape: Shape, rows: int) -> GrowingTable:
-    """An empty table of this shape, with room for the rows of a block."""
-    table = GrowingTable(base=None, mode=shape.mode)
-    table.base, table.columns = shape.base, shape.columns
-    table.has_labels = shape.has_labels
-    table.reserve(rows, 1.0)
-    return table
+    parsed.keep(table, block)
+    table.has_doc_ids = shape.has_doc_ids
+    return _finish(table)
 
 
 def _finish(table: GrowingTable) -> TextFile:
@@ -251,7 +196,7 @@ def _finish(table: GrowingTable) -> TextFile:
         names = np.array([*ids.dictionary.to_pylist(), None], object)
         qid = names[ids.indices.to_numpy()]
     doc_ids = None
-    if table.doc_text:
+    if table.has_doc_ids:
         doc_ids = _strings(table.column(table.doc_sizes), table.doc_text)
     labels = table.column(table.labels)
     return TextFile(table.matrix(), labels, qid, doc_ids, table.base, table.has_labels)
