@@ -228,6 +228,17 @@ def test_an_interrupt_leaves_no_labels_either(tmp_path, monkeypatch, target):
     assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_labels_of_text_may_be_chosen(tmp_path):
+    write(sourced_data(), tmp_path / "a.txt")
+    convert(tmp_path / "a.txt", tmp_path / "b.parquet", labels="é,label")
+    back = read(tmp_path / "b.parquet")
+    assert back.label_names == ["é", "label"]
+    np.testing.assert_array_equal(back.labels, sourced_data().sources["é"])
+    with pytest.raises(ValueError, match="'clicks' of row 1 is unknown, and the label must"):
+        convert(tmp_path / "a.txt", tmp_path / "c.parquet", labels="clicks")
+
+
 def test_old_labels_beside_a_target_without_sources_are_named(tmp_path):
     (tmp_path / "s.txt").write_text("1 qid:1 1:2\n")
     (tmp_path / "t.txt.labels").write_text("clicks\n0.5\n")

@@ -62,21 +62,19 @@ def slices(blocks: Iterator[RankingData], values: int) -> Iterator[tuple[Ranking
             raise RankforceError(f"the block from row {before} has other features than the first")
         names = data.feature_names
         step = max(values // max(len(names), 1), 1)
-        weight = data.row_weight
+        qid, doc_ids, weight = data.qid, data.doc_ids, data.row_weight  # made when asked for
         for start in range(0, max(data.rows, 1), step):
             rows = slice(start, start + step)
-            yield (
-                data,
-                Rows(
-                    before + start,
-                    data.features[rows],
-                    data.labels[rows],
-                    data.qid[rows],
-                    None if data.doc_ids is None else data.doc_ids[rows],
-                    None if weight is None else weight[rows],
-                    {name: column[rows] for name, column in data.sources.items()},
-                ),
+            cut = Rows(
+                before + start,
+                data.features[rows],
+                data.labels[rows],
+                qid[rows],
+                None if doc_ids is None else doc_ids[rows],
+                None if weight is None else weight[rows],
+                {name: column[rows] for name, column in data.sources.items()},
             )
+            yield data, cut
         before += data.rows
     if names is None:
         raise RankforceError("there is no block to write: expected one or more")
