@@ -218,7 +218,7 @@ def test_a_source_called_label_is_not_mistaken_for_it(tmp_path, capsys):
 def test_an_interrupt_leaves_no_labels_either(tmp_path, monkeypatch, target):
     write(sourced_data(), tmp_path / "s.parquet")
 
-    def stop(self, share):
+    def stop(self, what, share):
         if share > 0.5:
             raise KeyboardInterrupt
 
@@ -450,7 +450,7 @@ def test_a_file_that_changes_meanwhile_is_named(tmp_path, monkeypatch):
 def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, source, target):
     write(hard_data(), tmp_path / source)
 
-    def stop(self, share):
+    def stop(self, what, share):
         if share > 0.5:
             raise KeyboardInterrupt
 

@@ -14,7 +14,7 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 from rankforce.formats.gather import gather, survey
 from rankforce.formats.read import with_labels
-from rankforce.formats.registry import Watch
+from rankforce.formats.registry import Seen
 from rankforce.formats.roles import (
     CATEGORIES,
     NUMBERS,
@@ -53,15 +53,13 @@ def read_columns(columns: Columns, place: str) -> RankingData:
 
 
 def stream_columns(
-    path: Path, columns: Columns, watch: Watch, *, is_whole: bool | None = None
+    path: Path, columns: Columns, seen: Seen, *, is_whole: bool | None = None
 ) -> Generator[RankingData, None, None]:
     """Batches of columns as data; `is_whole` is as for `gather`."""
     roles = columns.roles
     # A writer asks for all values of categories at the start.
-    watch.start(f"checking {path.name}")
     batches = columns.read(list(roles.coded)) if roles.coded else ()
     roles = survey(batches, roles, place=f"{path}: ")
-    watch.start("converting")
     done = 0
     with contextlib.closing(columns.read(wanted(roles))) as batches:
         for batch in batches:
@@ -69,7 +67,7 @@ def stream_columns(
                 continue
             yield gather([batch], roles, batch.num_rows, is_part=True, is_whole=is_whole)
             done += batch.num_rows
-            watch.seen(columns.share(done))
+            seen("converting", columns.share(done))
     if done == 0:
         raise RankforceError("holds no rows: expected one or more")
 

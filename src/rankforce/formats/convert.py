@@ -69,7 +69,7 @@ def convert(
         bar = Bar(start, place, is_wanted=progress)
         with contextlib.ExitStack() as stack:
             stack.callback(bar.clear)
-            blocks = stack.enter_context(contextlib.closing(kind.stream(start, asked, bar)))
+            blocks = stack.enter_context(contextlib.closing(kind.stream(start, asked, bar.seen)))
             blocks = _watched(blocks, start, place, to, bar)
             rows = to.write(stack.enter_context(contextlib.closing(blocks)), place)
     bar.finish(rows)
@@ -107,18 +107,16 @@ class Bar:
         self._is_live = is_wanted and self._stream.isatty()
         self._source, self._target = source, target
         self._megabytes = source.stat().st_size / 1e6
-        self._begin = self._start = self._shown = time.monotonic()
+        self._begin = self._start = self._last = self._shown = time.monotonic()
         self._what = ""
         self._line = LiveLine(self._stream)
 
-    def start(self, what: str) -> None:
-        """Another pass over the file begins."""
-        self._what = what
-        self._start = time.monotonic()
-
-    def seen(self, share: float) -> None:
-        """This share of the file has been read in this pass."""
+    def seen(self, what: str, share: float) -> None:
+        """This share of the file has been read; another word for it is another pass."""
         now = time.monotonic()
+        if what != self._what:
+            self._what, self._start = what, self._last
+        self._last = now
         if not self._is_live or now - self._shown < DRAW_EVERY:
             return
         self._shown = now

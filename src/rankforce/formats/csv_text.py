@@ -27,7 +27,7 @@ from rankforce.formats.columnar import (
     write_tables,
 )
 from rankforce.formats.gather import are_whole
-from rankforce.formats.registry import Watch
+from rankforce.formats.registry import Seen
 from rankforce.formats.roles import NUMBERS, Asked, ColumnsError, Roles, wants
 from rankforce.formats.streams import PathLike, Source, open_output
 from rankforce.formats.write import lost_in_text, slices
@@ -58,15 +58,14 @@ def read(path: Path, asked: Asked) -> RankingData:
         return read_columns(columns, f"{path}: ")
 
 
-def stream(path: Path, asked: Asked, watch: Watch) -> Generator[RankingData, None, None]:
+def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
     """Blocks of a CSV file; whether all query ids are numbers is only known at its end."""
     with _opened(path, asked) as columns:
-        watch.start(f"checking {path.name}")
         is_whole, qid = True, columns.roles.qid
         for batch in columns.read([qid]) if qid is not None else ():
             is_whole = is_whole and are_whole(batch.column(qid).unique().to_pylist())
-            watch.seen(columns.share(0))
-        yield from stream_columns(path, columns, watch, is_whole=is_whole)
+            seen(f"checking {path.name}", columns.share(0))
+        yield from stream_columns(path, columns, seen, is_whole=is_whole)
 
 
 def write(blocks: Iterator[RankingData], path: Path) -> int:

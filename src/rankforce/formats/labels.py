@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.data.schema import twice
 from rankforce.formats.cells import MISSING, SHOWN, parse_numbers, to_number
 from rankforce.formats.lines import lines_of, open_blocks
 from rankforce.formats.roles import split_labels
@@ -146,7 +147,7 @@ def choose_labels(
     return Chosen(first, columns[first], {name: columns[name] for name in others})
 
 
-def check_writable(sources: Mapping[str, Any]) -> None:
+def check_writable(sources: Sequence[str]) -> None:
     """Refuse names of sources that a file of labels could not give back."""
     for name in sources:
         if name == TEXT_LABEL:
@@ -184,9 +185,8 @@ def _check_header(path: Path, cells: list[str]) -> list[str]:
     if all(to_number(name) is not None for name in names):
         shown = ",".join(names)[:SHOWN]
         raise RankforceError(f"{where}: {shown!r}: expected names of labels above the rows")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RankforceError(f"{where}: {twice!r} occurs twice, expected names that differ")
+    if (again := twice(names)) is not None:
+        raise RankforceError(f"{where}: {again!r} occurs twice, expected names that differ")
     if TEXT_LABEL in names:
         raise RankforceError(f"{where}: {TEXT_LABEL!r} is the label in the text itself: rename it")
     return names

@@ -8,6 +8,7 @@ from `.labels`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import itertools
 from collections import deque
@@ -34,7 +35,7 @@ from rankforce.formats.labels import (
 )
 from rankforce.formats.letor_text import TextFile, find_shape, read_blocks, read_text
 from rankforce.formats.lines import read_numbers
-from rankforce.formats.registry import Watch
+from rankforce.formats.registry import Seen
 from rankforce.formats.roles import Asked
 from rankforce.formats.streams import open_output, split_packing
 from rankforce.formats.write import Rows, id_array, lost_in_text, slices, text_array
@@ -68,16 +69,14 @@ def read(path: Path, asked: Asked) -> RankingData:
     return _as_data(path, file, beside, asked)
 
 
-def stream(path: Path, asked: Asked, watch: Watch) -> Generator[RankingData, None, None]:
+def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
     """Blocks of a text file, as `read` would have all of it; the file is gone through twice."""
     _check_roles(path, asked)
-    watch.start(f"checking {path.name}")
-    shape = find_shape(path, seen=watch.seen)
+    shape = find_shape(path, seen=functools.partial(seen, f"checking {path.name}"))
     beside = _read_beside(path, asked, shape.rows, has_qid=shape.mode != kernels.NO_QID)
     ends = None if beside.sizes is None else _ends_of_queries(path, beside.sizes, shape.rows)
-    watch.start("converting")
     first = 0
-    for file in read_blocks(path, shape, seen=watch.seen):
+    for file in read_blocks(path, shape, seen=functools.partial(seen, "converting")):
         end = first + len(file.labels)
         if ends is not None:
             file = file._replace(qid=np.searchsorted(ends, np.arange(first, end), side="right"))
@@ -223,30 +222,31 @@ def _with_labels(
     first = next(blocks, None)
     if first is None:
         return blocks
-    check_writable(first.sources)
-    stream = None
-    if first.sources:
+    names = list(first.sources)
+    check_writable(names)
+    stream: Any = None
+    if names:
         stream = stack.enter_context(open_output(labels_place(target)))
-        stream.write(("\t".join(first.sources) + "\n").encode())
+        stream.write(("\t".join(names) + "\n").encode())
     elif other := find_labels(target):
         raise RankforceError(
             f"{other} would be read with {target}, which has no sources: move it away, or choose "
             "another target"
         )
-    return _label_writer(itertools.chain([first], blocks), list(first.sources), stream)
 
+    def written() -> Iterator[RankingData]:
+        before = 0
+        for data in itertools.chain([first], blocks):
+            if list(data.sources) != names:
+                raise RankforceError(
+                    f"the block from row {before} has other sources than the first"
+                )
+            if stream is not None:
+                stream.write(label_lines(data))
+            yield data
+            before += data.rows
 
-def _label_writer(
-    blocks: Iterator[RankingData], names: list[str], stream: Any
-) -> Iterator[RankingData]:
-    before = 0
-    for data in blocks:
-        if list(data.sources) != names:
-            raise RankforceError(f"the block from row {before} has other sources than the first")
-        if stream is not None:
-            stream.write(label_lines(data))
-        yield data
-        before += data.rows
+    return written()
 
 
 def _lines(rows: Rows, numbers: list[str]) -> Any:

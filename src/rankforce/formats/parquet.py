@@ -18,7 +18,7 @@ from rankforce.formats.columnar import (
     stream_columns,
     write_tables,
 )
-from rankforce.formats.registry import Watch
+from rankforce.formats.registry import Seen
 from rankforce.formats.roles import Asked
 from rankforce.formats.streams import open_output
 from rankforce.formats.write import slices
@@ -45,10 +45,10 @@ def read(path: Path, asked: Asked) -> RankingData:
         return read_columns(columns, f"{path}: ")
 
 
-def stream(path: Path, asked: Asked, watch: Watch) -> Generator[RankingData, None, None]:
+def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
     """Blocks of a Parquet file."""
     with _opened(path, asked) as columns:
-        yield from stream_columns(path, columns, watch)
+        yield from stream_columns(path, columns, seen)
 
 
 def write(blocks: Iterator[RankingData], path: Path) -> int:

@@ -1,7 +1,7 @@
 """The formats of data files. A new one is a file of its own, and a line in `FORMATS`.
 
 The file has `read(path, asked)`, which gives the data, and `write(blocks, path)`, which writes them
-and gives the number of rows; where there is more to say, also `stream(path, asked, watch)`, which
+and gives the number of rows; where there is more to say, also `stream(path, asked, seen)`, which
 yields blocks of rows, and `lost(data, path)`, what such a file has no place for.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.formats.streams import first_bytes, split_packing
@@ -21,17 +21,9 @@ if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
     from rankforce.formats.roles import Asked
 
+Seen = Callable[[str, float], None]  # is told what is done, and the share of the file it has seen
+
 ANY_NAME, ANY_TEXT = "letor", "csv"  # where a name, where the first line says nothing
-
-
-class Watch(Protocol):
-    """Who is told how far a file has been read."""
-
-    def start(self, what: str) -> None:
-        """Another pass over the file begins."""
-
-    def seen(self, share: float) -> None:
-        """This share of the file has been read in this pass."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +44,10 @@ class Format:
         data: RankingData = self._code.read(path, asked)
         return data
 
-    def stream(self, path: Path, asked: Asked, watch: Watch) -> Generator[RankingData, None, None]:
+    def stream(self, path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
         """A file in blocks of rows, one after the other; the whole of it if it has no parts."""
         if hasattr(self._code, "stream"):
-            yield from self._code.stream(path, asked, watch)
+            yield from self._code.stream(path, asked, seen)
         else:
             yield self.read(path, asked)
 
