@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,18 +159,6 @@ def _cut(
     return pieces, lines
 
 
-def read_ahead(blocks: Blocks, *, is_threaded: bool) -> Generator[Block, None, None]:
-    """All blocks; the next is read, and decompressed, while the caller works on one."""
-    if not is_threaded:
-        yield from iter(blocks.next, None)
-        return
-    with ThreadPoolExecutor(1) as reader:
-        future: Any = reader.submit(blocks.next)
-        while (block := future.result()) is not None:
-            future = reader.submit(blocks.next)
-            yield block
-
-
 @contextlib.contextmanager
 def open_blocks(
     path: PathLike, *, block_bytes: int | None = None, threads: int = 1
@@ -178,11 +166,20 @@ def open_blocks(
     """The blocks of a text file; with threads the next is read while the caller works on one."""
     size = BLOCK_BYTES if block_bytes is None else block_bytes
     with Source(path) as source:
-        blocks = Blocks(
-            source, block_bytes=size, pieces=1 if threads == 1 else threads * PIECES_PER_THREAD
-        )
-        with contextlib.closing(read_ahead(blocks, is_threaded=threads > 1)) as ahead:
-            yield ahead
+        if threads == 1:
+            yield iter(Blocks(source, block_bytes=size, pieces=1).next, None)
+            return
+        blocks = Blocks(source, block_bytes=size, pieces=threads * PIECES_PER_THREAD)
+        with ThreadPoolExecutor(1) as reader:
+            yield _read_ahead(blocks, reader)
+
+
+def _read_ahead(blocks: Blocks, reader: ThreadPoolExecutor) -> Iterator[Block]:
+    """All blocks; the next is read, and decompressed, while the caller works on one."""
+    future = reader.submit(blocks.next)
+    while (block := future.result()) is not None:
+        future = reader.submit(blocks.next)
+        yield block
 
 
 def read_lines(path: PathLike) -> Generator[tuple[int, str], None, None]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
 from rankforce.data.schema import Schema, kind_of, lacks, some_names, twice
-
-PathLike = str | os.PathLike[str]
+from rankforce.formats.streams import PathLike
 
 NUMBERS, CATEGORIES, TEXT = KINDS = ("numbers", "categories", "text")  # that a feature may hold
 UNWANTED = "no feature of the model"
 SHOWN = 12  # names in a message
-_LISTS = {"sources": "source", "features": "feature", "categorical": "categorical"}
-_LISTS |= {"ignore": "ignore"}
+_LISTS = {"sources": "source", "features": "feature"} | {n: n for n in ("categorical", "ignore")}
 
 # Names that a column of each role may have, the first found; in any case.
 USUAL = {

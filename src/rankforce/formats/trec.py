@@ -171,7 +171,7 @@ def _read(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
         return _read_file(place, layout)
 
 
-def _read_file(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
+def _read_file(path: Path, layout: Layout) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     query, documents = "", dict[str, float]()
     with contextlib.closing(_rows(path, layout)) as rows:
