@@ -87,7 +87,7 @@ def reader(name: str, threads: int) -> Callable[[str], Any]:
         import numba  # noqa: F401
         import pyarrow  # noqa: F401
 
-        from rankforce.formats.letor import read_text
+        from rankforce.formats.letor_text import read_text
 
         return lambda path: read_text(path, threads=threads)
     if name == "scikit-learn":

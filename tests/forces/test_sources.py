@@ -13,8 +13,8 @@ import rankforce as rf
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema
 from rankforce.formats import lines
-from rankforce.formats.columnar import read_csv, read_parquet
-from rankforce.formats.labels import labels_place, read_labels, split_labels
+from rankforce.formats.labels import labels_place, read_labels
+from rankforce.formats.roles import split_labels
 from rankforce.formats.write import write
 
 pa = pytest.importorskip("pyarrow")
@@ -198,9 +198,9 @@ class TestAsking:
         numbers = pa.array([7.0, 3.0]).dictionary_encode()
         table = pa.table({"qid": [1, 1], "words": words, "numbers": numbers, "f": [1.0, 2.0]})
         pq.write_table(table, tmp_path / "s.parquet")
-        assert read_parquet(tmp_path / "s.parquet", label="numbers").labels.tolist() == [7, 3]
+        assert rf.read(tmp_path / "s.parquet", label="numbers").labels.tolist() == [7, 3]
         with pytest.raises(ValueError, match=r"s\.parquet: column 'words' holds string values"):
-            read_parquet(tmp_path / "s.parquet", label="words")
+            rf.read(tmp_path / "s.parquet", label="words")
 
 
 class TestWrittenColumns:
@@ -266,7 +266,7 @@ class TestWrittenColumns:
         """In CSV the names alone tell."""
         data = small(label_name="stars", sources={}, feature_names=["y", "f"])
         write(data, tmp_path / "a.csv")
-        back = read_csv(tmp_path / "a.csv")
+        back = rf.read(tmp_path / "a.csv")
         assert back.labels.tolist() == [2, 0, 1, 3]
         assert back.feature_names == ["y", "f"]
 
@@ -378,7 +378,7 @@ class TestBesideText:
         text = "".join(f"{a!r},{b!r}\n" for a, b in values.tolist())
         (tmp_path / "s.txt.labels").write_text("a,b\n" + text)
         for size in (1, 7, 64, 1 << 20):
-            monkeypatch.setattr(lines.read_lines, "__kwdefaults__", {"block_bytes": size})
+            monkeypatch.setattr(lines, "BLOCK_BYTES", size)
             found = read_labels(tmp_path / "s.txt.labels", 500)
             np.testing.assert_array_equal(np.stack([found["a"], found["b"]], axis=1), values)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import itertools
 import os
@@ -15,11 +14,10 @@ import pytest
 from rankforce.common.notes import Note
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.synthetic import make_data
-from rankforce.formats import columnar, letor_blocks
 from rankforce.formats import convert as module
-from rankforce.formats import write as writer
+from rankforce.formats import csv_text, letor, letor_text, parquet
 from rankforce.formats.convert import Bar, convert
-from rankforce.formats.letor_blocks import find_shape, read_blocks
+from rankforce.formats.letor_text import find_shape, read_blocks
 from rankforce.formats.read import read
 from rankforce.formats.write import write
 
@@ -33,12 +31,10 @@ ROWS = 5000
 @pytest.fixture
 def small_blocks(monkeypatch) -> None:
     """Every reader goes through a file of 5000 rows in many blocks."""
-    for name in ("find_shape", "read_blocks"):
-        whole = getattr(letor_blocks, name)
-        monkeypatch.setattr(module, name, functools.partial(whole, block_bytes=SMALL))
-    monkeypatch.setattr(columnar, "BATCH_VALUES", 1)  # 1024 rows
-    monkeypatch.setattr(columnar, "CSV_BLOCK", SMALL)
-    monkeypatch.setattr(writer, "GROUP_VALUES", 1 << 13)
+    monkeypatch.setattr(letor_text, "BLOCK_BYTES", SMALL)
+    monkeypatch.setattr(parquet, "BATCH_VALUES", 1)  # 1024 rows
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", SMALL)
+    monkeypatch.setattr(parquet, "GROUP_VALUES", 1 << 13)
 
 
 def hard_data(ids: str = "numbers", **more) -> RankingData:
@@ -222,7 +218,7 @@ def test_a_source_called_label_is_not_mistaken_for_it(tmp_path, capsys):
 def test_an_interrupt_leaves_no_labels_either(tmp_path, monkeypatch, target):
     write(sourced_data(), tmp_path / "s.parquet")
 
-    def stop(self, share):
+    def stop(self, what, share):
         if share > 0.5:
             raise KeyboardInterrupt
 
@@ -230,6 +226,17 @@ def test_an_interrupt_leaves_no_labels_either(tmp_path, monkeypatch, target):
     with pytest.raises(KeyboardInterrupt):
         convert(tmp_path / "s.parquet", tmp_path / target)
     assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_labels_of_text_may_be_chosen(tmp_path):
+    write(sourced_data(), tmp_path / "a.txt")
+    convert(tmp_path / "a.txt", tmp_path / "b.parquet", labels="é,label")
+    back = read(tmp_path / "b.parquet")
+    assert back.label_names == ["é", "label"]
+    np.testing.assert_array_equal(back.labels, sourced_data().sources["é"])
+    with pytest.raises(ValueError, match="'clicks' of row 1 is unknown, and the label must"):
+        convert(tmp_path / "a.txt", tmp_path / "c.parquet", labels="clicks")
 
 
 def test_old_labels_beside_a_target_without_sources_are_named(tmp_path):
@@ -255,7 +262,7 @@ def test_categories_that_come_late_are_kept(tmp_path):
 
 
 def test_row_groups_are_not_the_blocks_of_the_source(tmp_path, monkeypatch):
-    monkeypatch.setattr(columnar, "CSV_BLOCK", SMALL)
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", SMALL)
     write(hard_data(), tmp_path / "a.csv")
     convert(tmp_path / "a.csv", tmp_path / "a.parquet")
     assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups == 1
@@ -291,10 +298,10 @@ def test_text_columns_and_missing_labels_are_said(tmp_path, capsys):
 
 MEMORY = """
 import re, sys
-from rankforce.formats import columnar, letor_blocks, write
+from rankforce.formats import csv_text, letor_text, parquet
 from rankforce.formats.convert import convert
-columnar.BATCH_VALUES = letor_blocks.BLOCK_VALUES = write.GROUP_VALUES = 1 << 20
-columnar.CSV_BLOCK = 1 << 18
+parquet.BATCH_VALUES = letor_text.BLOCK_VALUES = parquet.GROUP_VALUES = 1 << 20
+csv_text.BLOCK_BYTES = 1 << 18
 def peak():
     # Not ru_maxrss: a child starts with its parent's.
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
@@ -432,7 +439,7 @@ def test_a_file_that_changes_meanwhile_is_named(tmp_path, monkeypatch):
         return shape
 
     (tmp_path / "s.txt").write_text("1 qid:1 1:2\n")
-    monkeypatch.setattr(module, "find_shape", look_then_widen)
+    monkeypatch.setattr(letor, "find_shape", look_then_widen)
     with pytest.raises(ValueError, match=r"s\.txt: has changed while it was read"):
         convert(tmp_path / "s.txt", tmp_path / "t.csv")
 
@@ -443,7 +450,7 @@ def test_a_file_that_changes_meanwhile_is_named(tmp_path, monkeypatch):
 def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, source, target):
     write(hard_data(), tmp_path / source)
 
-    def stop(self, share):
+    def stop(self, what, share):
         if share > 0.5:
             raise KeyboardInterrupt
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rankforce.formats import growing
-from rankforce.formats.letor import TextFile, read_text
+from rankforce.formats.letor_text import TextFile, read_text
 
 NAN = float("nan")
 # One thread and several, all of the file at once and a few lines at a time.

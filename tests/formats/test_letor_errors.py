@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankforce.formats import blocks, growing
-from rankforce.formats.letor import read_text
+from rankforce.formats import growing
+from rankforce.formats import lines as module
+from rankforce.formats.letor_text import read_text
 from tests.formats.test_letor import WAYS, compressed, read, refusal, write
 
 BAD = [
@@ -132,7 +133,7 @@ def test_lines_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for size in (1, 7, 100):
         found = read(tmp_path, "1 qid:1 1:1\n" + line * 3, block_bytes=size)
         np.testing.assert_array_equal(found.features[1:], [np.arange(1, 1000)] * 3)
-    monkeypatch.setattr(blocks, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(module, "MAX_LINE_BYTES", 1000)
     assert "line 2: is longer than 1,000 bytes" in refusal(
         tmp_path, "1 qid:1 1:1\n" + line, block_bytes=50
     )

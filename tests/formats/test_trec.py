@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rankforce.formats import trec
+from rankforce.formats import lines as lines_module
 from rankforce.formats.trec import read_qrels, read_run, write_qrels, write_run
 
 RUN_TEXT = "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 -1e-3 t\nq2 Q0 d1 1 7 t\n"
@@ -116,7 +116,7 @@ class TestReading:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
     ) -> None:
         """Lines and letters of several bytes that a block cuts, and the lines that are counted."""
-        monkeypatch.setattr(trec, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(lines_module, "BLOCK_BYTES", block_bytes)
         lines = [f"q{i // 7} Q0 é日本𝄞{i} 1 {i}.5 t" for i in range(60)]
         expected: dict[str, dict[str, float]] = {}
         for i in range(60):

@@ -9,8 +9,8 @@ import pytest
 
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.synthetic import make_data
-from rankforce.formats.columnar import read_csv, read_parquet
-from rankforce.formats.letor import read_text
+from rankforce.formats.letor_text import read_text
+from rankforce.formats.read import read
 from rankforce.formats.write import write
 
 pytest.importorskip("pyarrow")
@@ -65,10 +65,7 @@ def test_letor_reads_back(tmp_path, name):
 def test_columns_read_back(tmp_path, name):
     data = hard_data()
     assert write(data, tmp_path / name) == data.rows
-    if "csv" in name:
-        back = read_csv(tmp_path / name, sources=["clicks"])
-    else:
-        back = read_parquet(tmp_path / name)
+    back = read(tmp_path / name, **({"sources": ["clicks"]} if "csv" in name else {}))
     assert_same_floats(back.features, data.features)
     np.testing.assert_array_equal(back.labels, data.labels)
     np.testing.assert_array_equal(back.qid, data.qid)
@@ -83,7 +80,7 @@ def test_ids_with_line_ends_read_back(tmp_path, name):
     ids = ["two\nlines", "a\r\nb", "tab\t", " blanks "]
     data = RankingData(np.eye(4), [0, 1, 2, 0], qid=["q 1", "q 1", "#", "ü"], doc_ids=ids)
     write(data, tmp_path / name)
-    back = (read_csv if "csv" in name else read_parquet)(tmp_path / name)
+    back = read(tmp_path / name)
     assert back.doc_ids.tolist() == ids
     assert back.qid.tolist() == ["q 1", "q 1", "#", "ü"]
 
@@ -97,7 +94,7 @@ def test_blocks_are_one_file(tmp_path, name):
     if name != "d.parquet":  # whose row groups differ
         assert (tmp_path / f"parts-{name}").read_bytes() == (tmp_path / name).read_bytes()
     else:
-        back = read_parquet(tmp_path / "parts-d.parquet")
+        back = read(tmp_path / "parts-d.parquet")
         np.testing.assert_array_equal(back.features, data.features)
         np.testing.assert_array_equal(back.qid, data.qid)
 
@@ -119,7 +116,7 @@ def test_sparse_rows_are_written_as_they_are(tmp_path):
     assert lines == ["1 qid:1 2:1.5 4:0", "0 qid:1", "2 qid:2 1:2 3:3"]
     np.testing.assert_array_equal(read_text(tmp_path / "d.txt").features, X.toarray())
     write(data, tmp_path / "d.parquet")
-    np.testing.assert_array_equal(read_parquet(tmp_path / "d.parquet").features, X.toarray())
+    np.testing.assert_array_equal(read(tmp_path / "d.parquet").features, X.toarray())
 
 
 def test_parquet_keeps_what_is_what(tmp_path):
@@ -132,7 +129,7 @@ def test_parquet_keeps_what_is_what(tmp_path):
         sources={"qid_": [1.0, 2]},
     )
     write(data, tmp_path / "d.parquet")
-    back = read_parquet(tmp_path / "d.parquet")
+    back = read(tmp_path / "d.parquet")
     assert back.feature_names == ["label", "qid"]
     assert back.categorical == [0]
     assert back.categories == {0: ["red", "blue"]}

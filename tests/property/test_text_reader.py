@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce.formats.letor import read_text
+from rankforce.formats.letor_text import read_text
 
 PROFILE = settings(max_examples=150, deadline=None, derandomize=True)
 BLANKS = st.text(alphabet=" \t", min_size=1, max_size=3)

@@ -1,7 +1,7 @@
-"""Turn a data file into another format: LETOR text, Parquet or CSV, compressed or not.
+"""Turn a data file into another format, compressed or not.
 
-The format of each file is that of its name (.txt, .parquet, .csv; .gz and .zst behind it), or what
---from and --to say. The file is worked off in blocks, so that it may be larger than the memory.
+The format of each file is that of its name (.gz and .zst may stand behind it), or what --from and
+--to say. The file is worked off in blocks, so that it may be larger than the memory.
 
 A target .qrels has the labels alone, in the form of TREC; documents without ids are called by their
 rows, as in `rankforce rank --format trec`.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 from rankforce.cli.files import add_columns, columns_of
+from rankforce.formats.registry import FORMATS, all_titles
 
 EXAMPLES = """examples:
   rankforce convert train.txt train.parquet
@@ -24,10 +25,12 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
-    parser.add_argument("source", metavar="FROM", help="the file to read")
-    parser.add_argument("target", metavar="TO", help="the file to write")
-    formats = ["letor", "parquet", "csv", "qrels"]
-    parser.add_argument("--to", dest="target_format", choices=formats, help="format of TO")
+    endings = ", ".join(one.endings[0] for one in FORMATS.values())
+    parser.add_argument("source", metavar="FROM", help=f"the file to read: {all_titles()}")
+    parser.add_argument("target", metavar="TO", help=f"the file to write: {endings} or .qrels")
+    parser.add_argument(
+        "--to", dest="target_format", choices=[*FORMATS, "qrels"], help="format of TO"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_columns(parser, format="--from")
 

@@ -11,8 +11,9 @@ from typing import Any, TextIO
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
+from rankforce.formats.registry import FORMATS, all_titles
 
-DATA = "LETOR/SVMlight text, Parquet or CSV; - is standard input"
+DATA = f"{all_titles()}; - is standard input"
 # Option -> (name for `rf.read`, whether it takes several, help)
 COLUMNS: dict[str, tuple[str, bool, str]] = {
     "--label": ("label", False, "the label (default: label, grade, relevance, y or target)"),
@@ -47,7 +48,7 @@ def add_columns(
     group.add_argument(
         format,
         dest="column_format",
-        choices=["letor", "parquet", "csv"],
+        choices=list(FORMATS),
         help="of the data (default: as its name says)",
     )
 

@@ -200,7 +200,7 @@ def _weights(given: NDArray[Any], place: Callable[[int], str]) -> Floats:
 def _lines(path: PathLike) -> list[_Line]:
     """The words of each line that has some."""
     from rankforce.formats.lines import read_lines
-    from rankforce.formats.open import local_file
+    from rankforce.formats.streams import local_file
 
     with local_file(path) as place, contextlib.closing(read_lines(place)) as texts:
         split = [_Line(number, COMMENT.sub("", text).split()) for number, text in texts]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.formats.open import local_file
+from rankforce.formats.streams import local_file
 
 if sys.version_info >= (3, 11):
     import tomllib

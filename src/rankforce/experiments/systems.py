@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, merge
-from rankforce.formats.open import is_stream
+from rankforce.formats.streams import is_stream
 
 if TYPE_CHECKING:
     from rankforce.training.ranker import Ranker
@@ -74,7 +74,7 @@ def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
         return read_run(path)
     if (ranker := _load(path)) is not None:
         return _score(path, ranker, judged)
-    from rankforce.formats.read import read_numbers
+    from rankforce.formats.lines import read_numbers
 
     scores = read_numbers(path)
     if len(scores) != judged.rows:

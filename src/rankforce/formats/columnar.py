@@ -1,108 +1,86 @@
-"""Reads ranking data from columns: Parquet, CSV with a header, and frames."""
+"""Ranking data as columns with names: what files of columns, and frames, have in common."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from rankforce.common.errors import RankforceError
-from rankforce.formats.csv_text import (
-    MISSING,
-    Counted,
-    find_fault,
-    find_mixed,
-    find_open_quote,
-    open_text,
-    read_header,
-)
-from rankforce.formats.gather import gather
+from rankforce.formats.gather import gather, survey
+from rankforce.formats.read import with_labels
+from rankforce.formats.registry import Seen
 from rankforce.formats.roles import (
     CATEGORIES,
     NUMBERS,
     TEXT,
     Asked,
-    ColumnsError,
     Roles,
     check_asked,
     find_roles,
     limit_roles,
+    usual_column,
     wanted,
-    wants,
     written_roles,
 )
+from rankforce.formats.streams import PathLike
+from rankforce.formats.write import Rows, id_array, text_array
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
 
-PathLike = str | os.PathLike[str]
-
 METADATA = b"rankforce"
-BATCH_VALUES = 1 << 21  # decoded at a time
-CSV_BLOCK = 1 << 21  # bytes
 
 
 class Columns(NamedTuple):
     """A file of columns that is open for reading."""
 
-    names: list[str]
     roles: Roles
     read: Callable[[list[str]], Any]  # batches of these columns, from the first row on
-    rows: int | None  # None where only the end tells: a text file
+    rows: int | None = None  # None where only the end tells: a text file
+    # Of the file, that has been read when so many rows have been seen.
+    share: Callable[[int], float] = lambda done: 1.0
 
 
-def read_parquet(path: PathLike, **asked: Any) -> RankingData:
-    """Read a Parquet file; its columns are found by name, by what rankforce wrote, or as `Asked`.
-
-    Without `features` every other column of numbers or categories is one. Text with few different
-    values becomes categories; what is left out is said. A column "label" where another is asked for
-    is no feature: it would give that away.
-
-    >>> import tempfile, pathlib, rankforce.formats.write as write
-    >>> from rankforce.data.ranking_data import RankingData
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "small.parquet")
-    ...     _ = write.write(RankingData([[0.5], [2]], [1, 0], qid=["a", "a"]), path)
-    ...     read_parquet(path)
-    RankingData(2 rows, 1 queries, 1 features)
-    """
-    with open_parquet(path, Asked(**asked)) as columns:
-        return _gathered(columns, f"{path}: ")
+def read_columns(columns: Columns, place: str) -> RankingData:
+    """All rows of an open file."""
+    return gather(columns.read(wanted(columns.roles)), columns.roles, columns.rows, place=place)
 
 
-def read_csv(path: PathLike, **asked: Any) -> RankingData:
-    """Read a CSV file with a header, plain or compressed; comma, tab or semicolon.
-
-    Columns are found as by `read_parquet`. The first megabyte tells which ones are numbers.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("query;grade;clicks;f\\n7;1;0.5;3\\n7;0;;4\\n")
-    ...     file.flush()
-    ...     data = read_csv(file.name, sources=["clicks"])
-    >>> data.features.ravel(), data.sources
-    (array([3., 4.], dtype=float32), {'clicks': array([0.5, nan])})
-    """
-    with open_csv(path, Asked(**asked)) as columns:
-        return _gathered(columns, f"{path}: ")
+def stream_columns(
+    path: Path, columns: Columns, seen: Seen, *, is_whole: bool | None = None
+) -> Generator[RankingData, None, None]:
+    """Batches of columns as data; `is_whole` is as for `gather`."""
+    roles = columns.roles
+    # A writer asks for all values of categories at the start.
+    batches = columns.read(list(roles.coded)) if roles.coded else ()
+    roles = survey(batches, roles, place=f"{path}: ")
+    done = 0
+    with contextlib.closing(columns.read(wanted(roles))) as batches:
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            yield gather([batch], roles, batch.num_rows, is_part=True, is_whole=is_whole)
+            done += batch.num_rows
+            seen("converting", columns.share(done))
+    if done == 0:
+        raise RankforceError("holds no rows: expected one or more")
 
 
 def read_frame(frame: Any, asked: Asked) -> RankingData:
     """Read a pandas or polars frame or an Arrow table, by the rules of a Parquet file."""
     pa: Any = importlib.import_module("pyarrow")
     table = _as_table(pa, frame)
-    roles = _find_roles(pa, "the frame", table.schema, asked)
-    columns = Columns(
-        table.schema.names, roles, lambda names: _batches(table.select(names)), table.num_rows
-    )
-    return _gathered(columns, "the frame: ")
-
-
-def _gathered(columns: Columns, place: str) -> RankingData:
-    return gather(columns.read(wanted(columns.roles)), columns.roles, columns.rows, place=place)
+    roles = roles_of("the frame", table.schema, asked)
+    # Batches whose dictionaries are the same in all of them.
+    table = table.unify_dictionaries()
+    columns = Columns(roles, lambda names: table.select(names).to_batches(), table.num_rows)
+    return read_columns(columns, "the frame: ")
 
 
 def _as_table(pa: Any, frame: Any) -> Any:
@@ -118,93 +96,37 @@ def _as_table(pa: Any, frame: Any) -> Any:
             return pa.Table.from_pandas(named, preserve_index=False)
         return frame.to_arrow() if package == "polars" else frame
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
-        raise RankforceError(f"the frame cannot be read: {_reason(error)}") from None
+        raise RankforceError(f"the frame cannot be read: {reason(error)}") from None
 
 
-def _batches(table: Any) -> Any:
-    """Batches of a table whose dictionaries are the same in all of them."""
-    return table.unify_dictionaries().to_batches()
+def of_table(path: Path, asked: Asked) -> Asked:
+    """What the caller asks of a file with names: `labels` are the label and the sources."""
+    if asked.n_features is not None:
+        raise RankforceError(
+            f"n_features={asked.n_features} is for text: {path} names its features"
+        )
+    return asked._replace(**with_labels(asked, asked.labels))
 
 
-@contextlib.contextmanager
-def open_parquet(path: PathLike, asked: Asked) -> Iterator[Columns]:
-    """Open a Parquet file; what is raised inside becomes an error with its name."""
-    pq: Any = importlib.import_module("pyarrow.parquet")
-    pa: Any = importlib.import_module("pyarrow")
-    try:
-        file = pq.ParquetFile(path, pre_buffer=False)  # row groups are not held ahead of use
-    except (OSError, pa.ArrowInvalid) as error:
-        raise RankforceError(f"{path}: cannot be read as Parquet: {_reason(error)}") from error
-    with file:
-        schema = file.schema_arrow
-        roles = _find_roles(pa, path, schema, asked)
-        step = max(BATCH_VALUES // max(len(roles.features), 1), 1024)
-        rows = file.metadata.num_rows
-        try:
-            yield Columns(
-                schema.names, roles, lambda names: file.iter_batches(step, columns=names), rows
-            )
-        except (OSError, pa.ArrowInvalid, ValueError) as error:
-            raise RankforceError(f"{path}: {_reason(error)}") from error
+def roles_of(path: PathLike, schema: Any, asked: Asked) -> Roles:
+    """Which column is what: by what rankforce wrote down, by name, or as the caller says.
 
-
-def _find_roles(pa: Any, path: PathLike, schema: Any, asked: Asked) -> Roles:
+    Without `features` every other column of numbers or categories is one. Text with few different
+    values becomes categories; what is left out is said. A column "label" where another is asked for
+    is no feature: it would give that away.
+    """
     check_asked(path, asked)
     written = json.loads((schema.metadata or {}).get(METADATA, b"null"))
     if written:
         return written_roles(path, written, schema.names, asked)
-    kinds = {field.name: _kind(pa, field.type) for field in schema}
+    kinds = {field.name: kind_of_column(field.type) for field in schema}
     roles = find_roles(path, schema.names, kinds, asked)
     return roles if asked.like is None else limit_roles(path, roles, schema.names, asked.like)
 
 
-@contextlib.contextmanager
-def open_csv(
-    path: PathLike, asked: Asked, *, open_stream: Callable[[PathLike], Any] = open_text
-) -> Iterator[Columns]:
-    """Open a CSV file; what is raised inside becomes an error with the line, if there is one."""
-    pa: Any = importlib.import_module("pyarrow")
-    csv: Any = importlib.import_module("pyarrow.csv")
-    separator, names = read_header(path)
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    options = {"null_values": MISSING, "strings_can_be_null": False}
-    roles: Roles | None = None
-    try:
-        with open_text(path) as stream:
-            guess = csv.ConvertOptions(**options)
-            schema = csv.open_csv(stream, parse_options=parse, convert_options=guess).schema
-        roles = _find_roles(pa, path, schema, asked)
-        if slip := find_mixed(path, separator, names, list(roles.texts)):
-            raise ColumnsError(slip)
-        types = _csv_types(pa, roles, schema)
-
-        def read(columns: list[str]) -> Any:
-            convert = csv.ConvertOptions(column_types=types, include_columns=columns, **options)
-            block = csv.ReadOptions(block_size=CSV_BLOCK)
-            rows = 0
-            with open_stream(path) as stream:
-                counted = Counted(stream)
-                for batch in csv.open_csv(pa.PythonFile(counted, "r"), block, parse, convert):
-                    rows += batch.num_rows
-                    yield batch
-            if counted.may_hide(rows) and (fault := find_open_quote(path, separator)):
-                raise ColumnsError(fault)
-
-        yield Columns(names, roles, read, None)
-    except (OSError, ValueError) as error:  # Arrow's own errors are among them
-        if isinstance(error, ColumnsError):
-            raise RankforceError(str(error)) from None
-        found = find_open_quote(path, separator)
-        found = found or find_fault(path, separator, names, wants(roles) if roles else {})
-        raise RankforceError(found or f"{path}: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).splitlines()[0]
-
-
-def _kind(pa: Any, kind: Any) -> str:
+def kind_of_column(kind: Any) -> str:
     """What a column holds, in the words of `roles.KINDS`, or what is no feature."""
+    pa: Any = importlib.import_module("pyarrow")
     for what, names in _TYPES.items():
         if any(getattr(pa.types, f"is_{name}")(kind) for name in names):
             return what
@@ -221,20 +143,98 @@ _TYPES = {
 }
 
 
-def _csv_types(pa: Any, roles: Roles, schema: Any) -> dict[str, Any]:
-    """Types of the columns that are read, so that a later block is not read as another type."""
-    kinds = {field.name: field.type for field in schema}
-    words = pa.dictionary(pa.int32(), pa.string())
-    types: dict[str, Any] = {}
-    for number, name in enumerate(roles.features):
-        if name not in roles.coded:
-            types[name] = pa.bool_() if pa.types.is_boolean(kinds[name]) else pa.float64()
-            continue
-        known = (roles.categories or {}).get(number, ())
-        is_number = _kind(pa, kinds[name]) == NUMBERS
-        has_words = any(isinstance(value, str) for value in known)
-        types[name] = kinds[name] if is_number and not has_words else words
-    plain = (roles.label, roles.weight, *roles.sources.values())
-    types.update({name: pa.float64() for name in plain if name is not None})
-    types.update({name: pa.string() for name in (roles.qid, roles.doc_id) if name is not None})
-    return types
+def reason(error: Exception) -> str:
+    """What an error of Arrow, or of the system, says in one line."""
+    return getattr(error, "strerror", None) or str(error).splitlines()[0]
+
+
+def write_tables(
+    slices: Iterator[tuple[RankingData, Rows]],
+    open_writer: Callable[[Any], Any],
+    *,
+    is_strict: bool,
+    group: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> int:
+    """Write rows as tables, one or more at once as `group` puts them together; their number."""
+    count = 0
+    with contextlib.ExitStack() as stack:
+        writer = None
+        for table in group(_tables(slices, is_strict=is_strict)):
+            writer = writer or stack.enter_context(open_writer(table.schema))
+            writer.write_table(table)
+            count += table.num_rows
+    return count
+
+
+def _tables(
+    slices: Iterator[tuple[RankingData, Rows]], *, is_strict: bool
+) -> Generator[Any, None, None]:
+    names, schema = dict[str, Any](), None
+    for data, rows in slices:
+        names = names or _names(data, is_strict=is_strict)
+        table = _table(rows, names)
+        if schema is None:
+            schema = table.schema.with_metadata({METADATA: json.dumps(names, default=str)})
+        if table.schema.names != schema.names:
+            raise RankforceError(f"the block of row {rows.first} has other columns than the first")
+        yield table.cast(schema)
+
+
+def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
+    """Which column is what, for `Roles`; a strict format has the usual names only."""
+    taken = set(data.feature_names)
+
+    def free(name: str) -> str:
+        if is_strict and name in taken:
+            what = "feature" if name in data.feature_names else "source"
+            raise RankforceError(f"{what} {name!r} has the name of another column: rename it")
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    return {
+        "label": free(csv_label(data) if is_strict else data.label_name),
+        "label_name": data.label_name,
+        "qid": free("qid"),
+        "doc_id": None if data.doc_ids is None else free("doc_id"),
+        "weight": None if data.row_weight is None else free("weight"),
+        "sources": {name: free(name) for name in data.sources},
+        "features": data.feature_names,
+        "categorical": data.categorical,
+        "categories": {str(column): values for column, values in data.categories.items()},
+        "renumbered": data.renumbered,
+        "has_labels": data.has_labels,
+    }
+
+
+def csv_label(data: RankingData) -> str:
+    """What the label is called where names alone tell which column it is.
+
+    It keeps its name only where a reader finds it by that: no other column becomes the label when
+    the names are left to the reader.
+    """
+    is_free = "label" not in (*data.feature_names, *data.sources)
+    return "label" if is_free and not is_found(data.label_name, data) else data.label_name
+
+
+def is_found(name: str, data: RankingData) -> bool:
+    """Whether a reader of CSV takes the column of that name for the label without being told."""
+    return usual_column([name, *data.sources, *data.feature_names], "label") == name
+
+
+def _table(rows: Rows, names: dict[str, Any]) -> Any:
+    pa: Any = importlib.import_module("pyarrow")
+    columns = {names["label"]: pa.array(rows.labels), names["qid"]: id_array(rows.qid)}
+    if rows.doc_ids is not None:
+        columns[names["doc_id"]] = text_array(rows.doc_ids)
+    if rows.weight is not None:
+        columns[names["weight"]] = pa.array(rows.weight)
+    for name, values in rows.sources.items():
+        columns[names["sources"].get(name, name)] = pa.array(values)
+    is_dense = isinstance(rows.features, np.ndarray)
+    dense = rows.features if is_dense else rows.features.toarray()
+    by_column = np.ascontiguousarray(dense.T)
+    for name, values in zip(names["features"], by_column, strict=True):
+        columns[name] = pa.array(values)
+    return pa.table(columns)

@@ -22,7 +22,7 @@ from rankforce.data.codes import (
 from rankforce.data.frames import fill, read_column, to_vector
 from rankforce.data.precision import EXACT, Precision
 from rankforce.data.schema import some_names
-from rankforce.formats.csv_text import MISSING, to_number
+from rankforce.formats.cells import MISSING, to_number
 from rankforce.formats.roles import UNWANTED, Roles, plain_columns
 
 if TYPE_CHECKING:
@@ -260,19 +260,14 @@ def _decide(
     if said := [*said, *_left_out(roles)]:
         note(f"{place}{'; '.join(said)}")
     kept = [number for number in range(len(roles.features)) if number not in dropped]
-    at = {old: new for new, old in enumerate(kept)}
-    return (
-        tables,
-        kept,
-        roles._replace(
-            features=[roles.features[number] for number in kept],
-            categorical=sorted(at[n] for n in {*(roles.categorical or ()), *known} if n in at),
-            categories={at[number]: values for number, values in known.items()},
-            renumbered=[at[number] for number in renumbered],
-            coded=[roles.features[number] for number in known],
-            texts=(),
-        ),
+    decided = roles._replace(
+        categorical=[*(roles.categorical or ()), *known],
+        categories=known,
+        renumbered=renumbered,
+        coded=[roles.features[number] for number in known],
+        texts=(),
     )
+    return tables, kept, decided.of_features([roles.features[number] for number in kept])
 
 
 def _places(codes: NDArray[np.float32]) -> NDArray[np.int64]:

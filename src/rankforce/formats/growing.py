@@ -23,16 +23,21 @@ MOVE_ROWS = 1 << 12
 
 
 class GrowingTable:
-    """Rows so far, and room for more."""
+    """Rows so far, and room for more; or only their shape, and every block is written over."""
 
-    def __init__(self, *, base: int | None, mode: int) -> None:
-        self.base = 1 if base is None else base
+    def __init__(
+        self, *, base: int | None, mode: int, needs_labels: bool = True, keeps: bool = True
+    ) -> None:
+        self.base = 1 if base is None else base  # feature index of the first column
         self.is_fixed = base is not None
         self.mode = mode
-        self.needs_labels = self.has_labels = True
+        self.needs_labels = needs_labels
+        self.has_labels, self.has_doc_ids = True, False
+        self.keeps = keeps
         self.large = Precision()
         self.rows = 0
         self.columns = 0
+        self.density = 0.0  # rows for a byte, in the block that has most
         self.stride = 0  # from one row to the next, `columns` or more
         self._room = 0
         self._need = 0
@@ -44,9 +49,14 @@ class GrowingTable:
         self.qid_text = bytearray()
         self.doc_text = bytearray()
 
-    def reserve(self, rows: int, share: float) -> None:
-        """Make room for `rows` rows, and for those that the rest of the file seems to hold."""
-        self._need = rows
+    @property
+    def next_row(self) -> int:
+        """Where the next block begins."""
+        return self.rows if self.keeps else 0
+
+    def reserve(self, more: int, share: float) -> None:
+        """Make room for a block, and for what the rest of the file seems to hold."""
+        rows = self._need = self.next_row + more
         if rows <= self._room:
             return
         guess = int(rows / max(share, 1e-6) * SPARE_ROWS) + 1
@@ -58,7 +68,8 @@ class GrowingTable:
         """Give every array its length."""
         most = _memory() // 2 // max(1, self.stride * self.features.itemsize)
         self._room = max(self._need, min(self._room, most))
-        self.features = _resized(self.features, self._room * self.stride)
+        if self.keeps:
+            self.features = _resized(self.features, self._room * self.stride)
         self.labels = _resized(self.labels, self._room)
         self.doc_sizes = _resized(self.doc_sizes, self._room)
         if self.mode == WHOLE_QID:
@@ -71,11 +82,24 @@ class GrowingTable:
         shift = int(saw_zero and self.base == 1)
         return max(top - self.base + 1, self.columns) + shift
 
+    def excess(self, more: int, columns: int) -> str | None:
+        """Why no matrix with so many more rows and so many columns can be made here, if so."""
+        rows = self.rows + more
+        need, have = rows * columns * self.features.itemsize, _memory()
+        if need <= have or not self.keeps:
+            return None
+        return (
+            f"{rows:,} rows x {columns:,} columns of float32 take {need / 1e9:,.0f} GB, "
+            f"and this machine has {have / 1e9:,.0f} GB"
+        )
+
     def widen(self, top: int, saw_zero: bool) -> None:
         """Make room for feature index `top`; an index 0 moves all columns by one."""
         shift = int(saw_zero and self.base == 1)
         columns = self.width(top, saw_zero)
-        if columns > self.stride or shift:
+        if not self.keeps:  # the stride stays 0: every row is written over the one before
+            self.features = np.zeros(columns, np.float32)
+        elif columns > self.stride or shift:
             spare = SPARE_COLUMNS if self.rows else 1.0
             stride = max(columns, int(self.stride * spare))
             self._move(stride, shift)
@@ -139,14 +163,3 @@ def _memory() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not a Unix: let the allocation fail
         return 1 << 62
-
-
-def too_big(rows: int, columns: int) -> str | None:
-    """Why no matrix of this shape can be made here, if so."""
-    need, have = rows * columns * np.dtype(np.float32).itemsize, _memory()
-    if need <= have:
-        return None
-    return (
-        f"{rows:,} rows x {columns:,} columns of float32 take {need / 1e9:,.0f} GB, "
-        f"and this machine has {have / 1e9:,.0f} GB"
-    )

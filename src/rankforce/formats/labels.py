@@ -6,10 +6,8 @@ stand between, and nothing or `nan` where a label is unknown.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import math
-import os
 import re
 from array import array
 from collections.abc import Mapping, Sequence
@@ -20,17 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.formats.csv_text import MISSING, SHOWN, to_number
+from rankforce.data.schema import twice
+from rankforce.formats.cells import MISSING, SHOWN, parse_numbers, to_number
+from rankforce.formats.lines import lines_of, open_blocks
+from rankforce.formats.roles import split_labels
+from rankforce.formats.streams import PACKINGS, split_packing
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
 
-PathLike = str | os.PathLike[str]
 Floats = NDArray[np.float64]
 
 TEXT_LABEL = "label"  # what the first word of a line of text is called
 ENDING = ".labels"
-PACKED = ("", ".gz", ".zst")
 UNWRITABLE = re.compile(r"[\t,\r\n\0]|^\s|\s$|^$")  # in the line of names
 
 
@@ -42,22 +42,6 @@ class Chosen(NamedTuple):
     sources: dict[str, Floats]
 
 
-def split_labels(labels: str | Sequence[str]) -> list[str]:
-    """The names in a list, or in a text with commas; each once.
-
-    >>> split_labels("grade, click")
-    ['grade', 'click']
-    """
-    names = [name.strip() for name in labels.split(",")] if isinstance(labels, str) else labels
-    names = list(names)
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise RankforceError(f"labels is {labels!r}: expected names, such as 'grade,click'")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise RankforceError(f"labels is {labels!r}: {twice[0]!r} occurs twice, expected it once")
-    return names
-
-
 def find_labels(path: Path) -> Path | None:
     """The file of labels beside a text file, compressed or not; None if there is none.
 
@@ -67,8 +51,9 @@ def find_labels(path: Path) -> Path | None:
     >>> find_labels(folder / "a.txt").name, find_labels(folder / "a.txt.gz").name
     ('a.txt.labels', 'a.txt.labels')
     """
-    bare = path.with_suffix("") if path.suffix in PACKED[1:] else path
-    names = [f"{name}{ENDING}{packing}" for name in (bare.name, path.name) for packing in PACKED]
+    bare, _ = split_packing(path.name)
+    packings = ("", *PACKINGS)
+    names = [f"{name}{ENDING}{packing}" for name in (bare, path.name) for packing in packings]
     places = [labels_place(path), *(path.with_name(name) for name in names)]
     return next((place for place in places if place.is_file()), None)
 
@@ -79,14 +64,8 @@ def labels_place(path: Path) -> Path:
     >>> labels_place(Path("a.txt")).name, labels_place(Path("a.txt.gz")).name
     ('a.txt.labels', 'a.txt.labels.gz')
     """
-    packing = path.suffix if path.suffix in PACKED[1:] else ""
-    return path.with_name(path.name.removesuffix(packing) + ENDING + packing)
-
-
-def labels_beside(path: Path, rows: int) -> dict[str, Floats]:
-    """The label columns beside a text file of so many rows, none if there is no such file."""
-    place = find_labels(path)
-    return {} if place is None else read_labels(place, rows)
+    bare, packing = split_packing(path.name)
+    return path.with_name(bare + ENDING + packing)
 
 
 def read_labels(path: Path, rows: int) -> dict[str, Floats]:
@@ -98,18 +77,23 @@ def read_labels(path: Path, rows: int) -> dict[str, Floats]:
     >>> read_labels(path, 2)
     {'click': array([0.5, nan]), 'age': array([nan,  3.])}
     """
-    from rankforce.formats.lines import read_lines
-
-    numbers, count, names, separator = array("d"), 0, list[str](), ","
-    place = str(path)  # once: a Path takes as long to become text as a line to be read
-    with contextlib.closing(read_lines(path)) as lines:
-        for line, text in lines:
-            if line == 1:
-                separator = "\t" if "\t" in text else ","
-                names = _check_header(path, text.split(separator))
-            elif count < rows or text.strip():  # blank lines may follow the last row
-                numbers.extend(_cells(place, line, text.split(separator), names))
-                count += 1
+    found, count, names, separator = list[Floats](), 0, list[str](), ","
+    with open_blocks(path) as blocks:
+        for block in blocks:
+            begin, end, _ = block.pieces[0]
+            if begin < end and not names:
+                header = next(lines_of(path, block))[1]
+                separator = "\t" if "\t" in header else ","
+                names = _check_header(path, header.split(separator))
+                begin = block.text.index(b"\n", begin) + 1
+            numbers = parse_numbers(
+                block.text[begin:end], len(names), separator=separator, missing=MISSING
+            )
+            if numbers is None or count + len(numbers) > rows:
+                lines = [one for one in lines_of(path, block) if one[0] > 1]
+                numbers = _closer_look(path, lines, names, separator, rows - count)
+            found.append(numbers)
+            count += len(numbers)
     if not names:
         raise RankforceError(
             f"{path}: is empty: expected a line with names of labels, then the rows"
@@ -119,8 +103,21 @@ def read_labels(path: Path, rows: int) -> dict[str, Floats]:
         raise RankforceError(
             f"{path} has {count} rows below its names, {text_file} has {rows} rows"
         )
-    table = np.array(numbers).reshape(rows, len(names))
+    table = np.concatenate(found)
     return {name: table[:, column].copy() for column, name in enumerate(names)}
+
+
+def _closer_look(
+    path: Path, lines: list[tuple[int, str]], names: list[str], separator: str, most: int
+) -> Floats:
+    """The rows of some lines, cell by cell; blank lines may follow the last row."""
+    place = str(path)  # once: a Path takes as long to become text as a line to be read
+    numbers, count = array("d"), 0
+    for line, text in lines:
+        if count < most or text.strip():
+            numbers.extend(_cells(place, line, text.split(separator), names))
+            count += 1
+    return np.array(numbers).reshape(count, len(names))
 
 
 def choose_labels(
@@ -150,7 +147,7 @@ def choose_labels(
     return Chosen(first, columns[first], {name: columns[name] for name in others})
 
 
-def check_writable(sources: Mapping[str, Any]) -> None:
+def check_writable(sources: Sequence[str]) -> None:
     """Refuse names of sources that a file of labels could not give back."""
     for name in sources:
         if name == TEXT_LABEL:
@@ -188,9 +185,8 @@ def _check_header(path: Path, cells: list[str]) -> list[str]:
     if all(to_number(name) is not None for name in names):
         shown = ",".join(names)[:SHOWN]
         raise RankforceError(f"{where}: {shown!r}: expected names of labels above the rows")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RankforceError(f"{where}: {twice!r} occurs twice, expected names that differ")
+    if (again := twice(names)) is not None:
+        raise RankforceError(f"{where}: {again!r} occurs twice, expected names that differ")
     if TEXT_LABEL in names:
         raise RankforceError(f"{where}: {TEXT_LABEL!r} is the label in the text itself: rename it")
     return names

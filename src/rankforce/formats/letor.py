@@ -1,293 +1,321 @@
-"""Reads ranking data from text: lines `label qid:ID index:value ... # comment`."""
+"""The format LETOR: lines `label qid:ID index:value ... # docid`, and the files beside them.
+
+Features are called by their numbers. Text without `qid:` takes the sizes of its queries from a file
+of the same name with `.query` or `.group` behind it, weights from `.weight`, further label columns
+from `.labels`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
-import os
-import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import itertools
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.threads import check_threads
-from rankforce.data.schema import numbers_from
-from rankforce.formats.blocks import PIECES_PER_THREAD, Block, Blocks, Piece, read_ahead
-from rankforce.formats.complaints import NOT_UTF8, complaint
-from rankforce.formats.growing import GrowingTable, too_big
-from rankforce.formats.open import Source
+from rankforce.data.queries import index_queries
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.schema import kind_of, numbers_from, some_names
+from rankforce.formats.labels import (
+    TEXT_LABEL,
+    check_writable,
+    choose_labels,
+    find_labels,
+    label_lines,
+    labels_place,
+    read_labels,
+)
+from rankforce.formats.letor_text import TextFile, find_shape, read_blocks, read_text
+from rankforce.formats.lines import read_numbers
+from rankforce.formats.registry import Seen
+from rankforce.formats.roles import Asked
+from rankforce.formats.streams import open_output, split_packing
+from rankforce.formats.write import Rows, id_array, lost_in_text, slices, text_array
 from rankforce.kernels import text as kernels
 
-BLOCK_BYTES = 1 << 22
-HARD_NUMBERS = 1 << 10
-# The first row: its label, and whether a qid follows.
-FIRST_ROW = re.compile(rb"(?m)^[ \t\r]*(?P<first>[^ \t\r\n#]+)(?:[ \t\r]+(?P<query>qid:)?)?")
-
-_NOTHING: NDArray[np.uint8] = np.zeros(0, np.uint8)
+KNOWN = {"label", "qid", "categorical", "ignore"}  # roles that also a line of text knows
+SLICE_VALUES = 1 << 20  # written at a time
 
 
-class TextFile(NamedTuple):
-    """What a text file holds, one row for each line that has a label."""
+class Beside(NamedTuple):
+    """What the files beside a text file say of its rows."""
 
-    features: NDArray[np.float32]  # (rows, columns), nan where missing, 0 where not written
-    labels: NDArray[np.float64]
-    qid: NDArray[Any] | None  # int64, or str as objects; None where no line has one
-    doc_ids: Any  # pyarrow.StringArray; None where no line has a comment
-    base: int = 1  # number of the first feature
-    has_labels: bool = True
+    sizes: NDArray[np.float64] | None  # of queries; None where lines have their ids
+    weight: NDArray[np.float64] | None
+    labels: dict[str, NDArray[np.float64]]
 
 
-class Found(NamedTuple):
-    """What came of a piece: the kernel's numbers, and the first line that is wrong."""
-
-    state: NDArray[np.int64]
-    at: int
-    status: int
-    large: NDArray[np.float64]  # columns and values that float32 may not hold
-
-
-class _WordsAsQueries(Exception):  # noqa: N818
-    """A query id is no integer: the file is read again, with ids as text."""
-
-
-def read_text(
-    path: str | os.PathLike[str],
-    *,
-    base: int | None = None,
-    threads: int = 2,
-    block_bytes: int = BLOCK_BYTES,
-    needs_labels: bool = True,
-) -> TextFile:
-    """Read `label qid:ID index:value ... # comment` lines, plain or compressed (gzip, zstd).
-
-    Column `index - base` holds the values of a feature. Without `base` the first column is index
-    1, or 0 if the file has an index 0. What is not written is 0, `nan` is a missing value. Blank
-    lines and lines with only a comment are skipped; the document id is the word behind `docid =`,
-    or the whole comment. Lines may begin with their query where labels are not needed. The result
-    does not depend on `threads`.
+def read(path: Path, asked: Asked) -> RankingData:
+    """Read LETOR or SVMlight text, with the files beside it.
 
     >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-    ...     _ = file.write("2 qid:7 1:0.5 3:1e-2 # docid = a\\n0 qid:7 2:nan\\n")
-    ...     file.flush()
-    ...     data = read_text(file.name)
-    >>> data.features
-    array([[0.5 , 0.  , 0.01],
-           [0.  ,  nan, 0.  ]], dtype=float32)
-    >>> data.labels, data.qid, data.doc_ids.to_pylist()
-    (array([2., 0.]), array([7, 7]), ['a', ''])
+    >>> name = Path(tempfile.mkdtemp()) / "small.txt"
+    >>> _ = name.write_text("qid:7 3:0.5\\nqid:7 1:2\\n")
+    >>> data = read(name, Asked(has_labels=None, n_features=4))
+    >>> data.feature_names, data.has_labels
+    (['1', '2', '3', '4'], False)
     """
-    threads = check_threads(threads)
-    if base not in (None, 0, 1):
-        raise RankforceError(f"base is {base!r}: it must be 0, 1 or None (find out from the file)")
+    _check_roles(path, asked)
+    file = read_text(path, needs_labels=asked.has_labels is True)
+    beside = _read_beside(path, asked, len(file.labels), has_qid=file.qid is not None)
+    return _as_data(path, file, beside, asked)
+
+
+def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
+    """Blocks of a text file, as `read` would have all of it; the file is gone through twice."""
+    _check_roles(path, asked)
+    shape = find_shape(path, seen=functools.partial(seen, f"checking {path.name}"))
+    beside = _read_beside(path, asked, shape.rows, has_qid=shape.mode != kernels.NO_QID)
+    ends = None if beside.sizes is None else _ends_of_queries(path, beside.sizes, shape.rows)
+    first = 0
+    for file in read_blocks(path, shape, seen=functools.partial(seen, "converting")):
+        end = first + len(file.labels)
+        if ends is not None:
+            file = file._replace(qid=np.searchsorted(ends, np.arange(first, end), side="right"))
+        yield _as_data(path, file, beside, asked, slice(first, end))
+        first = end
+
+
+def _ends_of_queries(path: Path, sizes: NDArray[np.float64], rows: int) -> NDArray[np.int64]:
+    """The row behind each query."""
     try:
-        return _read(
-            path,
-            GrowingTable(base=base, mode=kernels.WHOLE_QID),
-            threads,
-            block_bytes,
-            needs_labels,
-        )
-    except _WordsAsQueries:
-        return _read(
-            path, GrowingTable(base=base, mode=kernels.TEXT_QID), threads, block_bytes, needs_labels
-        )
+        return index_queries(rows, group=sizes).pointer[1:]
+    except ValueError as error:
+        raise RankforceError(f"{path}: {error}") from None
 
 
-def _read(
-    path: str | os.PathLike[str],
-    table: GrowingTable,
-    threads: int,
-    block_bytes: int,
-    needs_labels: bool,
-) -> TextFile:
-    """Read the file from its start, with query ids as numbers or as text."""
-    table.needs_labels = needs_labels
-    with Source(path) as source, mapper(threads) as run:
-        pieces = 1 if threads == 1 else threads * PIECES_PER_THREAD
-        blocks = Blocks(source, block_bytes=block_bytes, pieces=pieces)
-        with contextlib.closing(read_ahead(blocks, is_threaded=threads > 1)) as ahead:
-            for block in ahead:
-                _parse_block(source, table, block, run)
-        names = numbers_from(table.base, table.columns)
-        table.large.say(names, place=f"{source.path}: ")
-        if table.rows == 0:
+def _as_data(
+    path: Path, file: TextFile, beside: Beside, asked: Asked, rows: slice | None = None
+) -> RankingData:
+    """Lines of a file, all or those of `rows`, with what stands beside them."""
+    place = f"{path} and the files beside it" if rows is None else f"{path}"
+    part = slice(None) if rows is None else rows
+    columns = {name: values[part] for name, values in beside.labels.items()}
+    chosen = choose_labels(path, file.labels, columns, asked.labels)
+    has_labels = asked.has_labels is not False and (file.has_labels or asked.labels is not None)
+    features, names = _features(path, file, asked)
+    try:
+        data = RankingData(
+            features,
+            chosen.values if has_labels else None,
+            qid=file.qid,
+            group=beside.sizes if file.qid is None else None,
+            weight=None if beside.weight is None else beside.weight[part],
+            doc_ids=file.doc_ids,
+            label_name=chosen.name,
+            sources=chosen.sources,
+            feature_names=names,
+            categorical=asked.categorical or None,
+        )
+    except ValueError as error:
+        raise RankforceError(f"{place}: {error}") from None
+    data.is_text = True
+    return data
+
+
+def _check_roles(path: Path, asked: Asked) -> None:
+    """Refuse names of columns that text does not have."""
+    given = {key for key in Asked._fields[:8] if getattr(asked, key)} - KNOWN
+    if given:
+        names = ", ".join(sorted(given))
+        raise RankforceError(f"{path} is text, which has no named columns: leave out {names}")
+
+
+def _features(path: Path, file: TextFile, asked: Asked) -> tuple[Any, list[str]]:
+    """The matrix of a text file, as wide as it is said to be, and the numbers of its features."""
+    features, wanted = file.features, asked.n_features
+    wide = features.shape[1]
+    if wanted is not None:
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+            raise RankforceError(f"n_features is {wanted!r}: it must be an integer from 1 up")
+        if wide > wanted:
+            raise RankforceError(f"{path} has {wide} features, but n_features is {wanted}")
+        features = np.pad(features, ((0, 0), (0, wanted - wide)))
+    names = numbers_from(file.base, features.shape[1])
+    unknown = [name for name in asked.ignore if name not in names]
+    if unknown:
+        raise RankforceError(
+            f"{path}: ignore names {some_names(unknown)}: it has {some_names(names)}"
+        )
+    kept = [number for number, name in enumerate(names) if name not in asked.ignore]
+    if len(kept) < len(names):
+        features, names = features[:, kept], [names[number] for number in kept]
+    return features, names
+
+
+def _read_beside(path: Path, asked: Asked, rows: int, *, has_qid: bool) -> Beside:
+    sizes = None if has_qid else _numbers_beside(path, ".query", ".group")
+    if sizes is None and not has_qid:
+        if asked.has_queries is True:
             raise RankforceError(
-                f"{source.path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'"
+                f"{path} has no qid: and there is no {path.name}.query beside it: "
+                "which rows belong to one query?"
             )
-    return finish(table)
+        sizes = np.array([float(rows)])
+    weight = _numbers_beside(path, ".weight")
+    if weight is not None and len(weight) != rows:
+        raise RankforceError(f"{path}.weight has {len(weight)} lines, {path} has {rows} rows")
+    place = find_labels(path)
+    return Beside(sizes, weight, {} if place is None else read_labels(place, rows))
 
 
-Mapper = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
+def _numbers_beside(path: Path, *endings: str) -> NDArray[np.float64] | None:
+    """Numbers, one a line, of a file with one more ending; the packing's may be left out."""
+    for name in dict.fromkeys((path.name, split_packing(path.name)[0])):
+        for ending in endings:
+            beside = path.with_name(name + ending)
+            if beside.is_file():
+                return read_numbers(beside)
+    return None
 
 
-@contextlib.contextmanager
-def mapper(threads: int) -> Iterator[Mapper]:
-    """A map() over pieces, in threads where there are several."""
-    if threads == 1:
-        yield lambda call, items: [call(item) for item in items]
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield lambda call, items: list(pool.map(call, items))
+def write(blocks: Iterator[RankingData], path: Path) -> int:
+    """Write lines; sources go to the file of labels beside them.
+
+    Two threads make lines (Arrow lets go of Python's lock), this one writes them in order.
+    """
+    count = 0
+    waiting: deque[Future[Any]] = deque()
+    with contextlib.ExitStack() as stack:
+        blocks = _with_labels(blocks, path, stack)
+        stream = stack.enter_context(open_output(path))
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        for data, rows in slices(blocks, SLICE_VALUES):
+            waiting.append(pool.submit(_lines, rows, _numbers(data)))
+            count += len(rows.labels)
+            if len(waiting) > 2:
+                stream.write(waiting.popleft().result())
+        for future in waiting:
+            stream.write(future.result())
+    return count
 
 
-def _parse_block(source: Source, table: GrowingTable, block: Block, run: Mapper) -> None:
-    """Parse a block into the table; again if it turns out to be wider than all before."""
-    rows = sum(piece.rows for piece in block.pieces)
-    if table.rows == 0 and rows:
-        find_mode(table, block)
-    if excess := too_big(table.rows + rows, table.columns):
-        raise RankforceError(f"{source.path}: {excess}")
-    table.reserve(table.rows + rows, block.share)
-    doc_text: NDArray[np.uint8] = np.empty(len(block.data), np.uint8)
-    qid_text = np.empty_like(doc_text) if table.mode == kernels.TEXT_QID else _NOTHING
-    starts = np.cumsum([table.rows] + [piece.rows for piece in block.pieces])
-
-    def parse(number: int) -> Found:
-        piece, row = block.pieces[number], int(starts[number])
-        return parse_piece(table, block, piece, row, qid_text, doc_text)
-
-    while True:
-        found = run(parse, list(range(len(block.pieces))))
-        if not _widened(source, table, block, found):
-            break
-    if wrong := first_wrong(found):
-        if wrong.status == kernels.WORD_QUERY:
-            raise _WordsAsQueries
-        raise RankforceError(complaint(source.path, block, wrong.at, wrong.status))
-    table.rows += rows
-    for piece, one in zip(block.pieces, found, strict=True):
-        table.see_large(one.large)
-        table.doc_text += doc_text[piece.begin : one.state[kernels.DOC_END]].tobytes()
-        if table.mode == kernels.TEXT_QID:
-            table.qid_text += qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
-
-
-def find_mode(table: GrowingTable, block: Block) -> None:
-    """Whether the file has labels, and query ids: as its first row."""
-    first = FIRST_ROW.search(block.text, block.pieces[0].begin, block.pieces[-1].end)
-    if first is None:
-        return
-    table.has_labels = table.needs_labels or b":" not in first.group("first")
-    query = first.group("query") if table.has_labels else first.group("first").startswith(b"qid:")
-    if not query:
-        table.mode = kernels.NO_QID
-
-
-def first_wrong(found: list[Found]) -> Found | None:
-    """The first piece with a line that is wrong."""
-    return next((one for one in found if one.status != kernels.FINE), None)
-
-
-def _widened(source: Source, table: GrowingTable, block: Block, found: list[Found]) -> bool:
-    """Whether the block has columns that the table had not; it has them now."""
-    widest = max(found, key=lambda one: int(one.state[kernels.TOP])).state
-    top, at = int(widest[kernels.TOP]), int(widest[kernels.TOP_AT])
-    saw_zero = not table.is_fixed and any(one.state[kernels.SAW_ZERO] for one in found)
-    if top < table.base + table.columns and not saw_zero:
-        return False
-    rows = table.rows + sum(piece.rows for piece in block.pieces)
-    if excess := too_big(rows, table.width(top, saw_zero)):
-        wrong = first_wrong(found)
-        if wrong and wrong.at < at:
-            return False
-        raise RankforceError(f"{complaint(source.path, block, at, kernels.TOO_WIDE)}: {excess}")
-    table.widen(top, saw_zero)
-    return True
-
-
-def parse_piece(
-    table: GrowingTable,
-    block: Block,
-    piece: Piece,
-    row: int,
-    qid_text: NDArray[np.uint8],
-    doc_text: NDArray[np.uint8],
-) -> Found:
-    """Parse a piece, then what the kernel leaves to Python: hard numbers, and text beyond ASCII."""
-    state = np.zeros(kernels.STATE_SIZE, np.int64)
-    state[: kernels.STATUS] = (
-        *(piece.begin, piece.end, row),
-        *(table.base, table.is_fixed, table.columns, table.stride, table.mode, table.has_labels),
+def lost(data: RankingData, path: Path) -> list[str]:
+    """What lines of text do not say."""
+    return lost_in_text(
+        "LETOR text",
+        data,
+        label=TEXT_LABEL,
+        sources=f"sources are beside it, in {labels_place(path).name}",
+        feature_names=kind_of(data.feature_names) == "name",
+        weights=data.row_weight is not None,
     )
-    size, large = HARD_NUMBERS, np.empty((0, 2))
-    while True:
-        hard = np.empty((size, 4), np.int64)
-        kernels.parse_piece(
-            *(block.data, state, table.features, table.labels, table.qids, table.qid_sizes),
-            *(table.doc_sizes, qid_text, doc_text, hard, large),
+
+
+def _numbers(data: RankingData) -> list[str]:
+    names = data.feature_names
+    return names if kind_of(names) == "number" else numbers_from(1, len(names))
+
+
+def _with_labels(
+    blocks: Iterator[RankingData], target: Path, stack: contextlib.ExitStack
+) -> Iterator[RankingData]:
+    """The blocks; their sources go to the file of labels beside the target, if they have some."""
+    first = next(blocks, None)
+    if first is None:
+        return blocks
+    names = list(first.sources)
+    check_writable(names)
+    stream: Any = None
+    if names:
+        stream = stack.enter_context(open_output(labels_place(target)))
+        stream.write(("\t".join(names) + "\n").encode())
+    elif other := find_labels(target):
+        raise RankforceError(
+            f"{other} would be read with {target}, which has no sources: move it away, or choose "
+            "another target"
         )
-        if state[kernels.STATUS] == kernels.MORE_HARD:
-            size *= 8
-        elif state[kernels.LARGE] > len(large):
-            large = np.empty((int(state[kernels.LARGE]), 2))
-        else:
-            break
-    wrong = [(piece.end, kernels.FINE)]
-    if state[kernels.STATUS] != kernels.FINE:
-        wrong.append((int(state[kernels.AT]), int(state[kernels.STATUS])))
-    wrong += _finish_numbers(table, block, hard[: state[kernels.HARD]])
-    if state[kernels.HIGH]:
-        wrong += _check_text(block, piece)
-    return Found(state, *min(wrong), large)
+
+    def written() -> Iterator[RankingData]:
+        before = 0
+        for data in itertools.chain([first], blocks):
+            if list(data.sources) != names:
+                raise RankforceError(
+                    f"the block from row {before} has other sources than the first"
+                )
+            if stream is not None:
+                stream.write(label_lines(data))
+            yield data
+            before += data.rows
+
+    return written()
 
 
-def _finish_numbers(
-    table: GrowingTable, block: Block, hard: NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
-    """Convert the numbers that need Python's float(); those that are no use, and where."""
-    for begin, end, row, column in hard.tolist():
-        # A feature is listed with its index, which names it in the message.
-        value = float(block.text[begin:end].rpartition(b":")[2])
-        if column == kernels.LABEL:
-            table.labels[row] = value
-            if not np.isfinite(value):
-                yield begin, kernels.BAD_LABEL
-        else:
-            with np.errstate(over="ignore"):
-                cell = np.float32(value)
-            table.features[row * table.stride + column] = cell
-            if not np.isfinite(cell):
-                yield begin, kernels.BAD_VALUE
-
-
-def _check_text(block: Block, piece: Piece) -> Iterator[tuple[int, int]]:
-    """Where bytes beyond ASCII are not UTF-8."""
-    try:
-        block.text[piece.begin : piece.end].decode()
-    except UnicodeDecodeError as error:
-        at = piece.begin + error.start
-        word = 1 + max(block.text.rfind(blank, 0, at) for blank in (b" ", b"\t", b"\n", b"#", b":"))
-        yield word, NOT_UTF8
-
-
-def finish(table: GrowingTable) -> TextFile:
-    """The arrays, cut to the rows that there are."""
-    qid: NDArray[Any] | None = None
-    if table.mode == kernels.WHOLE_QID:
-        qid = table.column(table.qids)
-    elif table.mode == kernels.TEXT_QID:
-        # Rows of a query share one string.
-        ids = _strings(table.column(table.qid_sizes), table.qid_text).dictionary_encode()
-        names = np.array([*ids.dictionary.to_pylist(), None], object)
-        qid = names[ids.indices.to_numpy()]
-    doc_ids = None
-    if table.doc_text:
-        doc_ids = _strings(table.column(table.doc_sizes), table.doc_text)
-    labels = table.column(table.labels)
-    return TextFile(table.matrix(), labels, qid, doc_ids, table.base, table.has_labels)
-
-
-def _strings(sizes: NDArray[np.int32], text: bytearray) -> Any:
-    """Strings of these sizes, one after the other in `text`; nothing is copied."""
+def _lines(rows: Rows, numbers: list[str]) -> Any:
+    """The lines of some rows as one buffer: `label qid:ID index:value ... # docid = ID`."""
     pa: Any = importlib.import_module("pyarrow")
+    pc: Any = importlib.import_module("pyarrow.compute")
+    values, columns, ends = _entries(rows)
+    prefixes = pa.array([f" {number}:" for number in numbers], pa.string())
+    tokens = pc.binary_join_element_wise(
+        prefixes.take(pa.array(columns)), pa.array(values).cast(pa.string()), ""
+    )
+    lines = pc.binary_join_element_wise(
+        pa.array(rows.labels).cast(pa.string()),
+        " qid:",
+        _check_words(rows, pc),
+        pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), tokens), ""),
+        _comments(rows, pa, pc),
+        "\n",
+        "",
+    )
+    offsets = np.frombuffer(lines.buffers()[1], np.int32, count=len(lines) + 1)
+    return lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
 
-    is_large = len(text) >= 1 << 31
-    ends = np.zeros(len(sizes) + 1, np.int64 if is_large else np.int32)
-    np.cumsum(sizes, out=ends[1:])
-    kind = pa.LargeStringArray if is_large else pa.StringArray
-    return kind.from_buffers(len(sizes), pa.py_buffer(ends), pa.py_buffer(text))
+
+def _entries(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
+    """Values, their columns, and where each row ends; all of a dense row, what a sparse one has."""
+    features = rows.features
+    count, width = features.shape
+    if isinstance(features, np.ndarray):
+        ends = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
+        ends = ends if width else np.zeros(count + 1, np.int32)
+        return features.reshape(-1), np.tile(np.arange(width, dtype=np.int32), count), ends
+    values, columns = features.data, features.indices
+    ends = (features.indptr - features.indptr[0]).astype(np.int32)
+    if rows.first == 0 and width and (ends[1] == 0 or columns[ends[1] - 1] != width - 1):
+        # A reader takes the number of columns from the last index that it meets.
+        values = np.insert(values, ends[1], 0)
+        columns = np.insert(columns, ends[1], width - 1)
+        ends[1:] += 1
+    return values, columns, ends
+
+
+def _check_words(rows: Rows, pc: Any) -> Any:
+    """Query ids as text, all of them fit to stand as one word."""
+    ids = id_array(rows.qid)
+    if rows.qid.dtype.kind in "iu":
+        return ids.cast("string")
+    ids = ids.cast("string")
+    wrong = pc.match_substring_regex(ids, r"[\s#\x00]|^$")
+    row = pc.index(wrong, True).as_py()
+    if row >= 0:
+        where = f"qid of row {rows.first + row} is {ids[row].as_py()!r}"
+        raise RankforceError(f"{where}: LETOR text has no place for blanks and '#' in it")
+    return ids
+
+
+def _comments(rows: Rows, pa: Any, pc: Any) -> Any:
+    """The end of each line: ` # docid = ID`, or ` # ID` where blanks are in it."""
+    if rows.doc_ids is None:
+        return pa.scalar("")
+    ids = text_array(rows.doc_ids)
+    has_blank = pc.match_substring_regex(ids, r"[ \t]")
+    wrong = pc.or_(
+        pc.match_substring_regex(ids, r"[\r\n\x00]|^[ \t]|[ \t]$"),
+        pc.and_(has_blank, pc.match_substring_regex(ids, r"(^|[ \t])docid[ \t]*=")),
+    )
+    row = pc.index(wrong, True).as_py()
+    if row >= 0:
+        where = f"document id of row {rows.first + row} is {ids[row].as_py()!r}"
+        raise RankforceError(f"{where}: LETOR text has no place for line ends or blanks around it")
+    before = pc.if_else(has_blank, " # ", " # docid = ")
+    return pc.if_else(pc.equal(ids, ""), "", pc.binary_join_element_wise(before, ids, ""))

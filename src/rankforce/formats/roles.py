@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
 from rankforce.data.schema import Schema, kind_of, lacks, some_names, twice
-
-PathLike = str | os.PathLike[str]
+from rankforce.formats.streams import PathLike
 
 NUMBERS, CATEGORIES, TEXT = KINDS = ("numbers", "categories", "text")  # that a feature may hold
 UNWANTED = "no feature of the model"
 SHOWN = 12  # names in a message
-_LISTS = {"sources": "source", "features": "feature", "categorical": "categorical"}
-_LISTS |= {"ignore": "ignore"}
+_LISTS = {"sources": "source", "features": "feature"} | {n: n for n in ("categorical", "ignore")}
 
 # Names that a column of each role may have, the first found; in any case.
 USUAL = {
@@ -40,6 +37,12 @@ class Asked(NamedTuple):
     like: Schema | None = None  # of a model: its features are read, and no others
     has_labels: bool | None = True  # None: where there are some
     has_queries: bool | None = True
+    labels: str | Sequence[str] | None = None  # the label and the sources, in one
+    n_features: int | None = None  # of text, which does not name them
+
+    def has(self, role: str) -> bool | None:
+        """Whether there is a column of this role: yes, no, or None where the names tell."""
+        return {"label": self.has_labels, "qid": self.has_queries}.get(role)
 
 
 class Roles(NamedTuple):
@@ -61,9 +64,36 @@ class Roles(NamedTuple):
     is_limited: bool = False  # whether a model says which columns are features
     is_coded: bool = False  # whether columns of categories hold codes: rankforce wrote them
 
+    def of_features(self, features: Sequence[str]) -> Roles:
+        """The same with these features: marks and values of categories go with their columns."""
+        before = {name: number for number, name in enumerate(self.features)}
+        numbers = [before.get(name, -1) for name in features]
+        known, marked = self.categories or {}, self.categorical or []
+        return self._replace(
+            features=list(features),
+            categorical=[new for new, old in enumerate(numbers) if old in marked],
+            categories={new: known[old] for new, old in enumerate(numbers) if old in known},
+            renumbered=[new for new, old in enumerate(numbers) if old in self.renumbered],
+        )
+
 
 class ColumnsError(RankforceError):
     """A column is not there; the message is whole."""
+
+
+def split_labels(labels: str | Sequence[str]) -> list[str]:
+    """The names in a list, or in a text with commas; each once.
+
+    >>> split_labels("grade, click")
+    ['grade', 'click']
+    """
+    names = [name.strip() for name in labels.split(",")] if isinstance(labels, str) else labels
+    names = list(names)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise RankforceError(f"labels is {labels!r}: expected names, such as 'grade,click'")
+    if (again := twice(names)) is not None:
+        raise RankforceError(f"labels is {labels!r}: {again!r} occurs twice, expected it once")
+    return names
 
 
 def check_asked(path: PathLike, asked: Asked) -> None:
@@ -93,8 +123,12 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
     found = {role: name or _found(names, role, others, asked) for role, name in given.items()}
     named = [(what, name) for what in _LISTS for name in getattr(asked, what) or ()]
     for what, name in [*found.items(), *named]:
-        if name is None and _is_needed(what, asked):
-            raise ColumnsError(_not_found(path, what, names))
+        if name is None and asked.has(what) is True:
+            usual = ", ".join(USUAL[what])
+            raise ColumnsError(
+                f"{path}: no column for the {what} (one of {usual}, or {what}=NAME, or {what}=None "
+                f"if it has none): it has {some_names(names, SHOWN)}"
+            )
         _check_column(path, _LISTS.get(what, what), name, names)
     # A label that is not asked for is no feature: it would give away the one that is.
     taken = {*found.values(), *asked.sources, "label"}
@@ -121,29 +155,12 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
 
 def _found(names: list[str], role: str, others: set[Any], asked: Asked) -> str | None:
     """The column of a role that is not asked for; none where the caller says that there is none."""
-    if _wish(role, asked) is False:
+    if asked.has(role) is False:
         return None
     before = None if asked.like is None else asked.like.roles.get(role)
     if before in names:
         return str(before)
     return usual_column([name for name in names if name not in others], role)
-
-
-def _wish(role: str, asked: Asked) -> bool | None:
-    wishes = {"label": asked.has_labels, "qid": asked.has_queries}
-    return wishes.get(role)
-
-
-def _is_needed(role: str, asked: Asked) -> bool:
-    return _wish(role, asked) is True
-
-
-def _not_found(path: PathLike, role: str, names: list[str]) -> str:
-    usual = ", ".join(USUAL[role])
-    return (
-        f"{path}: no column for the {role} (one of {usual}, or {role}=NAME, or {role}=None if it "
-        f"has none): it has {some_names(names, SHOWN)}"
-    )
 
 
 def limit_roles(path: PathLike, roles: Roles, names: list[str], like: Schema) -> Roles:
@@ -206,8 +223,7 @@ def written_roles(path: PathLike, written: dict[str, Any], names: list[str], ask
 def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked) -> Roles:
     """Roles with those that the caller asks for; labels that are not asked for are left out."""
     called = {name: name for name in names} | roles.sources | {roles.label_name: str(roles.label)}
-    named = [("label", asked.label), *(("source", name) for name in asked.sources)]
-    for what, name in named:
+    for what, name in [("label", asked.label), *(("source", name) for name in asked.sources)]:
         _check_column(path, what, name, called)
     for what in ("qid", "doc_id", "weight"):
         _check_column(path, what, getattr(asked, what), names)
@@ -219,44 +235,20 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
     if asked.label is None and not asked.sources:
         sources = roles.sources
     taken = {called[label_name], asked.qid, asked.doc_id, asked.weight, *sources.values()}
-    kept = [None if name in taken else name for name in (roles.qid, roles.doc_id, roles.weight)]
-    qid, doc_id, weight = (
-        new or old for new, old in zip((asked.qid, asked.doc_id, asked.weight), kept, strict=True)
-    )
     features = asked.features
     if features is None:
         features = [n for n in roles.features if n not in taken and n not in asked.ignore]
-    marks, values, renumbered = _kept_categories(roles, features)
-    marks = sorted({*marks, *(n for n, name in enumerate(features) if name in asked.categorical)})
-    return Roles(
-        called[label_name],
-        qid or roles.qid,
-        doc_id,
-        weight,
-        sources,
-        list(features),
-        marks,
-        values,
-        label_name,
+    changed = roles.of_features(features)
+    marks = {n for n, name in enumerate(features) if name in asked.categorical}
+    return changed._replace(
+        label=called[label_name],
+        qid=asked.qid or roles.qid,
+        doc_id=asked.doc_id or (None if roles.doc_id in taken else roles.doc_id),
+        weight=asked.weight or (None if roles.weight in taken else roles.weight),
+        sources=sources,
+        categorical=sorted({*marks, *(changed.categorical or ())}),
+        label_name=label_name,
         left_out=dict.fromkeys(asked.ignore, ""),
-        renumbered=renumbered,
-        is_coded=True,
-    )
-
-
-def _kept_categories(
-    roles: Roles, features: Sequence[str]
-) -> tuple[list[int], dict[int, list[Any]], list[int]]:
-    """The marks and values of categories for some of the features."""
-    before = {name: number for number, name in enumerate(roles.features)}
-    numbers = [before.get(name, -1) for name in features]
-    known = roles.categories or {}
-    categorical = [new for new, old in enumerate(numbers) if old in (roles.categorical or [])]
-    renumbered = [new for new, old in enumerate(numbers) if old in roles.renumbered]
-    return (
-        categorical,
-        {new: known[old] for new, old in enumerate(numbers) if old in known},
-        renumbered,
     )
 
 

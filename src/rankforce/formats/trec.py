@@ -8,7 +8,6 @@ as pytrec_eval, ranx and ir-measures have them.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import math
 import os
 import re
@@ -18,10 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.files import whole_file
 from rankforce.data.ranking_data import RankingData
+from rankforce.formats.cells import to_number
 from rankforce.formats.lines import read_lines
-from rankforce.formats.open import local_file
 from rankforce.formats.run_forms import (
     QRELS,
     RUN,
@@ -32,6 +30,7 @@ from rankforce.formats.run_forms import (
     is_run_like,
     to_dictionaries,
 )
+from rankforce.formats.streams import PathLike, local_file, open_output
 
 __all__ = [
     "Qrels",
@@ -45,14 +44,10 @@ __all__ = [
     "write_run",
 ]
 
-BLOCK_BYTES = 1 << 20
 SHOWN = 60  # characters of a line in a message
-CODECS = {".gz": "gzip", ".zst": "zstd"}
 # What would not come back: blanks end a column, a byte order mark is skipped, and the rest of
 # these is no text.
 UNWRITABLE = re.compile(r"[\s\0\ufeff\ud800-\udfff]")
-
-PathLike = str | os.PathLike[str]
 
 
 class Layout(NamedTuple):
@@ -176,7 +171,7 @@ def _read(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
         return _read_file(place, layout)
 
 
-def _read_file(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
+def _read_file(path: Path, layout: Layout) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     query, documents = "", dict[str, float]()
     with contextlib.closing(_rows(path, layout)) as rows:
@@ -201,7 +196,7 @@ def _read_file(path: PathLike, layout: Layout) -> dict[str, dict[str, float]]:
 def _rows(path: PathLike, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
     """The number of each line that is not blank, and its columns."""
     count, is_first = len(layout.columns), True
-    with contextlib.closing(read_lines(path, block_bytes=BLOCK_BYTES)) as lines:
+    with contextlib.closing(read_lines(path)) as lines:
         for line, text in lines:
             columns = text.split()
             if len(columns) == count:
@@ -230,12 +225,8 @@ def _first_line(path: PathLike, layout: Layout, query: str, document: str) -> in
 
 def _number(path: PathLike, line: int, text: str, layout: Layout) -> float:
     """A finite number; a label below 0 is 0."""
-    try:
-        # Python alone takes 1_000, and digits of other scripts.
-        number = float(text) if "_" not in text and text.isascii() else math.nan
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = to_number(text) if text.isascii() else None
+    if number is None or not math.isfinite(number):
         what = layout.kind.number
         raise RankforceError(
             f"{path}, line {line}: the {what} is {text!r}: expected a finite number"
@@ -244,19 +235,9 @@ def _number(path: PathLike, line: int, text: str, layout: Layout) -> float:
 
 
 def _write(path: PathLike, texts: Iterator[str]) -> None:
-    target = Path(path)
-    if not target.parent.is_dir() or target.is_dir():
-        raise RankforceError(f"{target}: expected the name of a file in a folder that exists")
-    with whole_file(target) as part, _open(part, target.suffix) as stream:
+    with open_output(Path(path)) as stream:
         for text in texts:
             stream.write(text.encode())
-
-
-def _open(part: Path, ending: str) -> Any:
-    if ending not in CODECS:
-        return open(part, "wb")
-    pa: Any = importlib.import_module("pyarrow")
-    return pa.output_stream(str(part), compression=CODECS[ending])
 
 
 def _run_lines(path: PathLike, query: str, documents: dict[str, float], tag: str) -> str:

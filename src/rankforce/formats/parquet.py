@@ -1,0 +1,103 @@
+"""The format Parquet: columns with names, and what each is for written down in the file."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.formats.columnar import (
+    Columns,
+    of_table,
+    read_columns,
+    reason,
+    roles_of,
+    stream_columns,
+    write_tables,
+)
+from rankforce.formats.registry import Seen
+from rankforce.formats.roles import Asked
+from rankforce.formats.streams import open_output
+from rankforce.formats.write import slices
+
+if TYPE_CHECKING:
+    from rankforce.data.ranking_data import RankingData
+
+BATCH_VALUES = 1 << 21  # decoded at a time
+GROUP_VALUES = 1 << 23  # in a row group
+
+
+def read(path: Path, asked: Asked) -> RankingData:
+    """All of a Parquet file.
+
+    >>> import tempfile
+    >>> from rankforce.data.ranking_data import RankingData
+    >>> path = Path(tempfile.mkdtemp(), "small.parquet")
+    >>> write(iter([RankingData([[0.5], [2]], [1, 0], qid=["a", "a"])]), path)
+    2
+    >>> read(path, Asked())
+    RankingData(2 rows, 1 queries, 1 features)
+    """
+    with _opened(path, asked) as columns:
+        return read_columns(columns, f"{path}: ")
+
+
+def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
+    """Blocks of a Parquet file."""
+    with _opened(path, asked) as columns:
+        yield from stream_columns(path, columns, seen)
+
+
+def write(blocks: Iterator[RankingData], path: Path) -> int:
+    """Write row groups of about `GROUP_VALUES` values, however small the blocks are."""
+    pq: Any = importlib.import_module("pyarrow.parquet")
+    with open_output(path) as stream:
+        return write_tables(
+            slices(blocks, GROUP_VALUES),
+            lambda schema: pq.ParquetWriter(stream, schema, compression="zstd"),
+            is_strict=False,
+            group=_row_groups,
+        )
+
+
+def _row_groups(tables: Iterable[Any]) -> Generator[Any, None, None]:
+    """Tables put together up to the size of a row group: small ones are slow to read."""
+    pa: Any = importlib.import_module("pyarrow")
+    held: list[Any] = []
+    for table in tables:
+        rows = table.num_rows + sum(one.num_rows for one in held)
+        if held and rows * table.num_columns > GROUP_VALUES:
+            yield pa.concat_tables(held)
+            held = []
+        held.append(table)
+    if held:
+        yield pa.concat_tables(held)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, asked: Asked) -> Iterator[Columns]:
+    """Open a Parquet file; what is raised inside becomes an error with its name."""
+    pq: Any = importlib.import_module("pyarrow.parquet")
+    pa: Any = importlib.import_module("pyarrow")
+    asked = of_table(path, asked)
+    try:
+        file = pq.ParquetFile(path, pre_buffer=False)  # row groups are not held ahead of use
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RankforceError(f"{path}: cannot be read as Parquet: {reason(error)}") from error
+    with file:
+        schema = file.schema_arrow
+        roles = roles_of(path, schema, asked)
+        step = max(BATCH_VALUES // max(len(roles.features), 1), 1024)
+        rows = file.metadata.num_rows
+        try:
+            yield Columns(
+                roles,
+                lambda names: file.iter_batches(step, columns=names),
+                rows,
+                lambda done: done / max(rows, 1),
+            )
+        except (OSError, pa.ArrowInvalid, ValueError) as error:
+            raise RankforceError(f"{path}: {reason(error)}") from error
