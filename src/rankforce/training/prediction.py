@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.matrix import dense_blocks
+from rankforce.data.sources import as_source
 from rankforce.engines.lightgbm.grow import make_booster
 from rankforce.models.forest.tree import stack
 from rankforce.models.forest.walk import add_scores, route
@@ -63,18 +63,20 @@ def tree_scores(model: Model, features: Any, trees: range, *, threads: int) -> F
     """Sum of the trees for each row."""
     if trees.start == 0 and len(trees):
         return model.scores(features, trees=trees.stop, threads=threads)
-    model.scores(features[:0], threads=threads)  # an error if features are missing
+    chosen = _chosen(model, features, trees)
     scores = np.zeros(features.shape[0])
-    add_scores(stack(_of(model, trees)), features, scores, threads=threads)
+    add_scores(stack(chosen), features, scores, threads=threads)
     return scores
 
 
 def tree_leaves(model: Model, features: Any, trees: range, *, threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each row (down) in each tree (across)."""
-    model.scores(features[:0], threads=threads)
+    forest = [(tree, stack([tree])) for tree in _chosen(model, features, trees)]
     leaves = np.empty((features.shape[0], len(trees)), np.int32)
-    for column, tree in enumerate(_of(model, trees)):
-        leaves[:, column] = route(tree, stack([tree]), features, threads=threads)
+    for first, block in as_source(features).blocks():
+        for column, (tree, nodes) in enumerate(forest):
+            leaf = route(tree, nodes, block, threads=threads)
+            leaves[first : first + len(block), column] = leaf
     return leaves
 
 
@@ -84,13 +86,12 @@ def tree_contributions(model: Model, features: Any, trees: range, *, threads: in
     They are LightGBM's (Lundberg et al. 2018, "Consistent individualized feature attribution for
     tree ensembles"), from the same trees.
     """
-    model.scores(features[:0], threads=threads)
     found = np.zeros((features.shape[0], features.shape[1] + 1))
-    if not len(trees):
+    if not _chosen(model, features, trees):
         return found
     booster = make_booster(model.text(trees.stop))
     # Of a sparse matrix LightGBM would return single precision.
-    for first, block in dense_blocks(features):
+    for first, block in as_source(features).blocks():
         found[first : first + len(block)] = booster.predict(
             block,
             pred_contrib=True,
@@ -101,5 +102,7 @@ def tree_contributions(model: Model, features: Any, trees: range, *, threads: in
     return found
 
 
-def _of(model: Model, trees: range) -> list[Any]:
+def _chosen(model: Model, features: Any, trees: range) -> list[Any]:
+    """The trees, or an error if features are missing."""
+    model.scores(as_source(features).take(slice(0)))
     return model.trees[trees.start : trees.stop]

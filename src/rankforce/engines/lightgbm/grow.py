@@ -16,6 +16,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.sources import in_memory
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
@@ -95,6 +96,7 @@ class Grower:
         threads: int,
     ) -> None:
         lgb = import_lightgbm()
+        features = in_memory(features)
         note_lost_threads(threads)
         note_negative(features, feature_names, categorical)
         self._histograms = histograms
