@@ -68,7 +68,10 @@ _WEIGHTS = _numbers(
 )
 _SCORES = _numbers((np.isfinite, "base scores must be one finite number for each row"))
 _RANKS = _numbers(
-    (lambda v: np.isnan(v) | ((v >= 1) & (v % 1 == 0)), "positions are integers from 1 up, or NaN")
+    (
+        lambda v: np.isnan(v) | ((v >= 1) & (v < np.inf) & (np.floor(v) == v)),
+        "positions are integers from 1 up, or NaN",
+    )
 )
 _CHANCES = _numbers(
     (lambda v: np.isnan(v) | ((v > 0) & (v <= 1)), "propensities are above 0 and at most 1, or NaN")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.data.queries import QueryIndex, spans
+from rankforce.data.schema import some_names
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -25,7 +26,6 @@ Floats = NDArray[np.float64]
 BY_ID, BY_ROW = "qid docid_hi docid_lo [weight]", "row_hi row_lo [weight]"
 KINDS = {"ids": BY_ID, "rows": BY_ROW}
 COMMENT = re.compile(r"(^|\s)#.*")  # behind a blank: an id such as a.html#top has its own
-SHOWN = 5  # names in a message
 
 
 class Preferences(NamedTuple):
@@ -262,7 +262,7 @@ class _Documents:
             self._found[query] = self._list(line, query)
         rows = self._found[query].get(name, [])
         if not rows:
-            has = _some(self._found[query])
+            has = some_names(self._found[query])
             raise RankforceError(
                 f"{_at(self._path, line)}: no document {name!r} in query {query!r}: it has {has}"
             )
@@ -275,7 +275,7 @@ class _Documents:
 
     def _list(self, line: _Line, query: str) -> dict[str, list[int]]:
         if query not in self._queries:
-            has = _some(self._queries)
+            has = some_names(self._queries)
             hint = " (by='rows' takes three words for rows)" if len(line.words) == 3 else ""
             raise RankforceError(
                 f"{_at(self._path, line)}: no query {query!r} in the data: it has {has}{hint}"
@@ -285,11 +285,6 @@ class _Documents:
         for row in index.rows_of(number).tolist():
             found.setdefault(str(self._ids[row]), []).append(row)
         return found
-
-
-def _some(names: dict[str, Any]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(repr(name) for name in list(names)[:SHOWN]) + more
 
 
 def _number(path: PathLike, line: _Line, column: int) -> float:

@@ -139,9 +139,7 @@ class RankingData:
     @cached_property
     def qid(self) -> NDArray[Any]:
         """Query of each row: the id as given, or the number of the query."""
-        if self._qid is not None:
-            return self._qid
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return self.index.of_rows() if self._qid is None else self._qid
 
     @cached_property
     def query_ids(self) -> NDArray[Any]:
@@ -188,12 +186,7 @@ class RankingData:
         """Weight of each row: its own times its query's; None if all are 1."""
         if self.query_weight is None:
             return self.weight
-        by_place = np.repeat(self.query_weight, self.sizes)
-        if len(self.index.row):
-            by_row = np.empty(self.rows)
-            by_row[self.index.row] = by_place
-        else:
-            by_row = by_place
+        by_row = self.query_weight[self.index.of_rows()]
         return by_row if self.weight is None else by_row * self.weight
 
     @cached_property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,14 +56,16 @@ class StoredColumns:
                 taken[order[begin:end]] = block[wanted[order[begin:end]] - first]
         return taken
 
-    def _open(self) -> Any:
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Any]:
+        """The file; what goes wrong with it becomes an error with its name."""
         pq: Any = importlib.import_module("pyarrow.parquet")
-        pa: Any = importlib.import_module("pyarrow")
         try:
-            return pq.ParquetFile(self.path, pre_buffer=False)  # no group is held ahead of use
-        except (OSError, pa.ArrowInvalid) as error:
+            with pq.ParquetFile(self.path, pre_buffer=False) as file:  # nothing is held ahead
+                yield file
+        except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise RankforceError(f"{self.path}: cannot be read as Parquet: {reason}") from error
+            raise RankforceError(f"{self.path}: {reason}") from error
 
     def _read(self, begin: int, end: int, rows: int | None = None) -> Blocks:
         """Blocks of some groups of rows."""
@@ -72,11 +75,8 @@ class StoredColumns:
             groups = list(range(begin, end))
             for batch in file.iter_batches(step, row_groups=groups, columns=self.names):
                 block = np.empty((batch.num_rows, self.shape[1]), np.float32)
-                try:
-                    columns = [self._column(batch, name) for name in self.names]
-                    fill(block, columns, self.names, first=first)
-                except RankforceError as error:
-                    raise RankforceError(f"{self.path}: {error}") from None
+                columns = [self._column(batch, name) for name in self.names]
+                fill(block, columns, self.names, first=first)
                 yield first, block
                 first += len(block)
 
