@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rankforce as rf
-from rankforce.data.queries import index_queries
+from rankforce.data.queries import index_queries, spans
 
 
 def test_sizes() -> None:
@@ -142,3 +142,14 @@ def test_ids_that_are_wrong(qid: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         index_queries(len(qid), qid=qid)
     assert "\n" not in str(caught.value)
+
+
+def test_rows_of_an_index_know_their_query_and_place() -> None:
+    mixed = ["b", "a", "b", "a", "c", "b"]
+    for qid in (mixed, sorted(mixed)):
+        index = index_queries(6, qid=qid)
+        names = np.array(["b", "a", "c"] if qid is mixed else ["a", "b", "c"])
+        assert names[index.of_rows()].tolist() == list(qid)
+        assert index.places(np.arange(6))[index.place_of_rows()].tolist() == list(range(6))
+    assert spans(np.array([3, 5, 0]), np.array([3, 7, 1])).tolist() == [5, 6, 0]
+    assert spans(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
