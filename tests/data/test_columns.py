@@ -49,14 +49,14 @@ def test_the_example_has_every_column() -> None:
 @pytest.mark.parametrize("form", [list, np.asarray, pd.Series, pl.Series])
 def test_columns_are_kept_as_numbers(form: Any) -> None:
     data = small(**{k: v if k == "sources" else form(np.array(v, float)) for k, v in GIVEN.items()})
-    np.testing.assert_equal(leaves(data.columns), leaves(GIVEN))
+    np.testing.assert_equal(leaves(data.beside), leaves(GIVEN))
     assert data.positions is not None
     assert data.positions.dtype == np.float64
-    assert data.columns["sources"] is data.sources
+    assert data.beside["sources"] is data.sources
 
 
 def test_without_columns_there_are_none() -> None:
-    assert small().columns == dict.fromkeys(COLUMNS) | {"sources": {}}
+    assert small().beside == dict.fromkeys(COLUMNS) | {"sources": {}}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_without_columns_there_are_none() -> None:
     ids=["copy", "deepcopy", "pickle", "preferences", "missing", "like"],
 )
 def test_every_copy_keeps_them(again: Any) -> None:
-    np.testing.assert_equal(leaves(again(small(**GIVEN)).columns), leaves(GIVEN))
+    np.testing.assert_equal(leaves(again(small(**GIVEN)).beside), leaves(GIVEN))
 
 
 @pytest.mark.parametrize(("queries", "rows"), [([1], [1, 4]), ([2, 0], [3, 0, 2, 5]), ([], [])])
@@ -82,7 +82,7 @@ def test_taken_queries_have_their_own(queries: list[int], rows: list[int]) -> No
         name: [values[i] for i in (queries if name == "query_weight" else rows)]
         for name, values in leaves(GIVEN).items()
     }
-    np.testing.assert_equal(leaves(taken.columns), expected)
+    np.testing.assert_equal(leaves(taken.beside), expected)
 
 
 def test_a_line_in_the_table_is_all_that_another_column_needs(
@@ -90,7 +90,7 @@ def test_a_line_in_the_table_is_all_that_another_column_needs(
 ) -> None:
     monkeypatch.setitem(COLUMNS, "prices", Column("what a document costs", "prices are finite"))
     data = small(prices=[1, 2, 3, 4, 5, 6])
-    assert data.take_queries([2, 1]).columns["prices"].tolist() == [4, 2, 5]
+    assert data.take_queries([2, 1]).beside["prices"].tolist() == [4, 2, 5]
     with pytest.raises(rf.RankforceError, match=r"prices\[1\] is inf: prices are finite"):
         small(prices=[1, np.inf, 3, 4, 5, 6])
 
@@ -129,7 +129,7 @@ def test_parquet_keeps_them(tmp_path: Path) -> None:
     write(small(**OF_FILES), tmp_path / "a.parquet")
     data = rf.read(tmp_path / "a.parquet")
     assert data.feature_names == ["Column_0"]
-    np.testing.assert_equal(leaves(data.columns), leaves(OF_FILES | {"query_weight": None}))
+    np.testing.assert_equal(leaves(data.beside), leaves(OF_FILES | {"query_weight": None}))
 
 
 def test_features_of_the_same_name_stay(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_features_of_the_same_name_stay(tmp_path: Path) -> None:
     again = rf.read(tmp_path / "a.parquet")
     assert again.feature_names == ["positions"]
     assert again.features.tolist() == [[3.0]]
-    assert again.columns["positions"].tolist() == [2.0]
+    assert again.beside["positions"].tolist() == [2.0]
 
 
 def test_blocks_of_a_file_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_blocks_of_a_file_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyP
     convert.convert(tmp_path / "a.parquet", tmp_path / "b.parquet", progress=False)
     again = rf.read(tmp_path / "b.parquet")
     assert again.rows > 1024
-    np.testing.assert_equal(leaves(again.columns), leaves(whole.columns))
+    np.testing.assert_equal(leaves(again.beside), leaves(whole.beside))
 
 
 def test_what_text_has_no_place_for_is_said(
@@ -176,7 +176,7 @@ def test_a_table_names_them(tmp_path: Path) -> None:
         rf.read(tmp_path / "a.parquet", positions="shown"),
     ):
         assert data.feature_names == ["f"]
-        np.testing.assert_equal(data.columns["positions"], GIVEN["positions"])
+        np.testing.assert_equal(data.beside["positions"], GIVEN["positions"])
     assert rf.read(tmp_path / "a.csv", positions=None).feature_names == ["shown", "f"]
     with pytest.raises(rf.RankforceError, match=r"no column 'rank' \(positions\): it has 'qid'"):
         rf.read(tmp_path / "a.csv", positions="rank")
@@ -187,7 +187,7 @@ def test_columns_of_rankforces_own_file_may_be_named_anew(tmp_path: Path) -> Non
     write(data, tmp_path / "a.parquet")
     again = rf.read(tmp_path / "a.parquet", positions="shown")
     assert again.feature_names == ["f"]
-    assert again.columns["positions"].tolist() == [2.0]
+    assert again.beside["positions"].tolist() == [2.0]
     with pytest.raises(rf.RankforceError, match=r"no column 'rank' \(positions\)"):
         rf.read(tmp_path / "a.parquet", positions="rank")
 

@@ -14,6 +14,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats, Ints
 from rankforce.data.codes import not_numbers
 from rankforce.data.columns import COLUMNS, check_columns, check_labels, cut_columns
+from rankforce.data.frames import to_matrix
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
 from rankforce.data.queries import QueryIndex, index_queries, query_ids
 from rankforce.data.schema import Schema, check_marks, check_names, match, numbered
@@ -69,8 +70,6 @@ class RankingData:
         like: Schema | None = None,
         **columns: Any,
     ) -> None:
-        from rankforce.data.frames import to_matrix
-
         if like is None and categories:
             like = Schema((), categories)  # of columns as they stand
         matrix = to_matrix(X, like=like, categorical=numbered(categorical, feature_names))
@@ -86,7 +85,9 @@ class RankingData:
         self._qid = None if qid is None else np.asarray(qid)
         self.labels = check_labels("labels", np.zeros(rows) if y is None else y, rows)
         self.has_labels = y is not None
-        self._doc_ids = _check_length("doc_ids", doc_ids, rows)
+        if doc_ids is not None and len(doc_ids) != rows:
+            raise RankforceError(f"doc_ids has {len(doc_ids)} entries, but there are {rows} rows")
+        self._doc_ids = doc_ids
         self.label_name = label_name
         _check_label_names(label_name, sources or {})
         columns |= {"weight": weight, "query_weight": query_weight, "sources": sources or {}}
@@ -157,7 +158,7 @@ class RankingData:
         return np.asarray(self._doc_ids, dtype=object)
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def beside(self) -> dict[str, Any]:
         """All that stands beside the labels, by the names of `rankforce.data.columns.COLUMNS`."""
         return {name: getattr(self, name) for name in COLUMNS}
 
@@ -295,7 +296,7 @@ class RankingData:
             categories=self.categories,
             label_name=self.label_name,
             preferences=None if pairs is None else take_preferences(pairs, self.index, chosen),
-            **cut_columns(self.columns, rows, chosen),
+            **cut_columns(self.beside, rows, chosen),
         )
         taken.renumbered, taken.is_text = list(self.renumbered), self.is_text
         return taken
@@ -329,9 +330,3 @@ def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
         where = f"queries[{bad[0]}] is {chosen[bad[0]]}"
         raise RankforceError(f"{where}: expected an integer below {count}")
     return chosen.astype(np.int64)
-
-
-def _check_length(name: str, values: Any, rows: int) -> Any:
-    if values is not None and len(values) != rows:
-        raise RankforceError(f"{name} has {len(values)} entries, but there are {rows} rows")
-    return values

@@ -372,5 +372,5 @@ def _joined(parts: list[RankingData]) -> RankingData:
         categorical=first.categorical,
         categories=first.categories,
         label_name=first.label_name,
-        **join_columns([part.columns for part in parts]),
+        **join_columns([part.beside for part in parts]),
     )

@@ -183,7 +183,7 @@ def _cut(data: RankingData, features: Any, rows: slice, first: int) -> Rows:
         data.labels[rows],
         data.qid[rows],
         None if data.doc_ids is None else data.doc_ids[rows],
-        cut_columns(data.columns | {"weight": data.row_weight}, rows, slice(0)),
+        cut_columns(data.beside | {"weight": data.row_weight}, rows, slice(0)),
         data.feature_names
         if kind_of(data.feature_names) == "number"
         else numbers_from(1, len(data.feature_names)),
@@ -354,7 +354,7 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
 
 def beside(data: RankingData) -> list[str]:
     """Columns of rows that have no usual name in files."""
-    return [name for name in OF_ROWS if data.columns[name] is not None]
+    return [name for name in OF_ROWS if data.beside[name] is not None]
 
 
 def label_column(data: RankingData, kind: str) -> str:

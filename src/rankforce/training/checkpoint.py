@@ -91,7 +91,7 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
         "sample of features": _mark(to_dense(as_source(data.features).take(chosen))),
     }
     marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
-    marks |= {name: _mark(data.columns[name]) for name in _BESIDE if data.columns[name] is not None}
+    marks |= {name: _mark(data.beside[name]) for name in _BESIDE if data.beside[name] is not None}
     if data.preferences is not None:
         marks["preferences"] = _mark(np.stack([np.asarray(v, float) for v in data.preferences]))
     return marks
