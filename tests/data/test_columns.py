@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 
 import rankforce as rf
 from rankforce.data.columns import COLUMNS, Column
+from rankforce.formats import convert
+from rankforce.formats.write import write
 from rankforce.training.checkpoint import fingerprint
 from rankforce.training.eval_sets import is_training_set
 
@@ -115,6 +118,84 @@ WRONG = {
 def test_columns_that_are_wrong(given: Any, message: str) -> None:
     with pytest.raises(rf.RankforceError, match=message):
         small(**given)
+
+
+# Files.
+
+OF_FILES = {name: values for name, values in GIVEN.items() if name != "query_weight"}
+
+
+def test_parquet_keeps_them(tmp_path: Path) -> None:
+    write(small(**OF_FILES), tmp_path / "a.parquet")
+    data = rf.read(tmp_path / "a.parquet")
+    assert data.feature_names == ["Column_0"]
+    np.testing.assert_equal(leaves(data.beside), leaves(OF_FILES | {"query_weight": None}))
+
+
+def test_features_of_the_same_name_stay(tmp_path: Path) -> None:
+    data = rf.RankingData([[3.0]], [1], group=[1], feature_names=["positions"], positions=[2])
+    write(data, tmp_path / "a.parquet")
+    again = rf.read(tmp_path / "a.parquet")
+    assert again.feature_names == ["positions"]
+    assert again.features.tolist() == [[3.0]]
+    assert again.beside["positions"].tolist() == [2.0]
+
+
+def test_blocks_of_a_file_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankforce.formats.columnar.BATCH_VALUES", 1024)
+    data = rf.make_data("yahoo", queries=100)
+    ranks = np.arange(data.rows) % 7 + 1.0
+    whole = rf.RankingData(
+        data.features[:, :1], data.labels, qid=data.qid, positions=ranks, sources=data.sources
+    )
+    write(whole, tmp_path / "a.parquet")
+    convert.convert(tmp_path / "a.parquet", tmp_path / "b.parquet", progress=False)
+    again = rf.read(tmp_path / "b.parquet")
+    assert again.rows > 1024
+    np.testing.assert_equal(leaves(again.beside), leaves(whole.beside))
+
+
+def test_what_text_has_no_place_for_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(small(**OF_FILES), tmp_path / "a.parquet")
+    for name, rest in (("a.csv", ""), ("a.txt", "weights, ")):
+        convert.convert(tmp_path / "a.parquet", tmp_path / name)
+        said = capsys.readouterr().err
+        assert f"has no place for {rest}init_score, positions, propensities" in said
+    assert rf.read(tmp_path / "a.csv", sources=["clicks", "age"]).feature_names == ["Column_0"]
+
+
+def test_a_table_names_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"qid": QID, "label": 1, "shown": GIVEN["positions"], "f": 2.5})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for data in (
+        rf.RankingData.from_frame(frame, positions="shown"),
+        rf.read(tmp_path / "a.csv", positions="shown"),
+        rf.read(tmp_path / "a.parquet", positions="shown"),
+    ):
+        assert data.feature_names == ["f"]
+        np.testing.assert_equal(data.beside["positions"], GIVEN["positions"])
+    assert rf.read(tmp_path / "a.csv", positions=None).feature_names == ["shown", "f"]
+    with pytest.raises(rf.RankforceError, match=r"no column 'rank' \(positions\): it has 'qid'"):
+        rf.read(tmp_path / "a.csv", positions="rank")
+
+
+def test_columns_of_rankforces_own_file_may_be_named_anew(tmp_path: Path) -> None:
+    data = rf.RankingData([[3.0, 2.0]], [1], group=[1], feature_names=["f", "shown"], positions=[5])
+    write(data, tmp_path / "a.parquet")
+    again = rf.read(tmp_path / "a.parquet", positions="shown")
+    assert again.feature_names == ["f"]
+    assert again.beside["positions"].tolist() == [2.0]
+    with pytest.raises(rf.RankforceError, match=r"no column 'rank' \(positions\)"):
+        rf.read(tmp_path / "a.parquet", positions="rank")
+
+
+def test_text_has_no_named_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
+    with pytest.raises(rf.RankforceError, match="has no named columns: leave out positions"):
+        rf.read(tmp_path / "a.txt", positions="shown")
 
 
 # Training.

@@ -16,6 +16,7 @@ import rankforce as rf
 from rankforce.data.sources import (
     Source,
     as_source,
+    entries,
     in_memory,
     mark_missing,
     pieces,
@@ -24,6 +25,7 @@ from rankforce.data.sources import (
     to_dense,
 )
 from rankforce.data.stored import StoredColumns
+from rankforce.formats.write import write
 from rankforce.training.checkpoint import fingerprint
 
 DATA = rf.make_data("yahoo", queries=60)
@@ -155,6 +157,13 @@ def test_a_value_that_stands_for_missing(features: Any) -> None:
     found = to_dense(in_memory(mark_missing(features, value)))
     np.testing.assert_array_equal(found, np.where(np.float32(value) == X, np.nan, X))
     assert not np.isnan(to_dense(as_source(features).take(slice(1)))).any()
+
+
+def test_entries_of_rows() -> None:
+    values, columns, ends = entries(sp.csr_matrix([[0, 5, 0], [0, 0, 0], [6, 0, 7]])[1:])
+    assert [values.tolist(), columns.tolist(), ends.tolist()] == [[6, 7], [0, 2], [0, 0, 2]]
+    assert entries(np.zeros((3, 0), np.float32))[2].tolist() == [0, 0, 0, 0]
+    assert entries(X[:2])[2].tolist() == [0, 40, 80]
 
 
 # A file that is larger than what is read of it.
@@ -302,6 +311,19 @@ def test_fingerprints_do_not_tell_how_features_are_kept(
 ) -> None:
     data = rf.RankingData(features, DATA.labels, qid=DATA.qid)
     assert fingerprint(data, None) == fingerprint(whole, None)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.parquet", "a.csv"])
+def test_writing_goes_block_by_block(
+    stored: rf.RankingData, whole: rf.RankingData, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "b").mkdir()
+    assert write(stored, tmp_path / name) == write(whole, tmp_path / "b" / name) == len(X)
+    found, expected = rf.read(tmp_path / name), rf.read(tmp_path / "b" / name)
+    assert np.array_equal(found.features, expected.features)
+    assert np.array_equal(found.features, X)
+    if name != "a.parquet":  # whose groups of rows are those of the blocks
+        assert (tmp_path / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
 def test_codes_that_a_model_knows(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +115,18 @@ def _check(column: Column, values: Any, name: str, count: int) -> Floats:
 def cut_columns(columns: Mapping[str, Any], rows: Any, queries: Any) -> dict[str, Any]:
     """The columns of some rows and queries, without those that are not there."""
     return _each(columns, lambda one, values, _: values[queries if one.is_of_queries else rows])
+
+
+def join_columns(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns that rows have, of several sets one below the other; all have the same ones."""
+    found: dict[str, Any] = {}
+    for name, values in several[0].items():
+        own = [columns[name] for columns in several]
+        if isinstance(values, Mapping):
+            found[name] = {key: np.concatenate([one[key] for one in own]) for key in values}
+        elif values is not None and not COLUMNS[name].is_of_queries:
+            found[name] = np.concatenate(own)
+    return found
 
 
 def _each(

@@ -220,6 +220,19 @@ def mark_missing(features: Any, value: float | None) -> Any:
     return marked
 
 
+def entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
+    """Values, their columns, and where rows end; all of a dense row, of a sparse one its own.
+
+    >>> entries(np.array([[5, 6]], np.float32))
+    (array([5., 6.], dtype=float32), array([0, 1], dtype=int32), array([0, 2], dtype=int32))
+    """
+    count, width = matrix.shape
+    if not isinstance(matrix, np.ndarray):
+        return matrix.data, matrix.indices, (matrix.indptr - matrix.indptr[0]).astype(np.int32)
+    columns = np.tile(np.arange(width, dtype=np.int32), count)
+    return matrix.reshape(-1), columns, np.arange(count + 1, dtype=np.int32) * np.int32(width)
+
+
 class Matrix(NamedTuple):
     """Features in float32, and which columns are codes of categories."""
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import LiveLine, clock
+from rankforce.data.columns import join_columns
 from rankforce.data.queries import index_queries
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import kind_of
@@ -322,6 +323,7 @@ def _lost(data: RankingData, kind: str, target: Path) -> list[str]:
     has = {
         "feature names": kind == "letor" and kind_of(data.feature_names) == "name",
         "weights": kind == "letor" and data.row_weight is not None,
+        ", ".join(writer.beside(data)): bool(writer.beside(data)),
         "the marks and names of categories": bool(data.categorical),
     }
     if any(has.values()):
@@ -365,15 +367,10 @@ def _joined(parts: list[RankingData]) -> RankingData:
         np.concatenate([part.features for part in parts]),
         np.concatenate([part.labels for part in parts]) if first.has_labels else None,
         qid=np.concatenate([part.qid for part in parts]),
-        weight=_together([part.weight for part in parts]),
-        doc_ids=_together([part.doc_ids for part in parts]),
+        doc_ids=None if first.doc_ids is None else np.concatenate([p.doc_ids for p in parts]),
         feature_names=first.feature_names,
         categorical=first.categorical,
         categories=first.categories,
         label_name=first.label_name,
-        sources={name: _together([part.sources[name] for part in parts]) for name in first.sources},
+        **join_columns([part.beside for part in parts]),
     )
-
-
-def _together(arrays: list[Any]) -> Any:
-    return None if arrays[0] is None else np.concatenate(arrays)

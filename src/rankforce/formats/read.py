@@ -15,7 +15,7 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, numbers_from, some_names
 from rankforce.formats.labels import choose_labels, labels_beside, split_labels
 from rankforce.formats.open import first_bytes, is_stream, local_file
-from rankforce.formats.roles import Asked
+from rankforce.formats.roles import OF_ROWS, Asked
 
 PACKED = (".gz", ".zst")
 NAMES = {"query": "qid", "document": "doc_id"}  # what roles are called elsewhere
@@ -96,9 +96,10 @@ def make_asked(
 ) -> Asked:
     """What the caller says about columns, under either name of a role."""
     named = {NAMES.get(key, key): value for key, value in columns.items()}
+    beside = {r: column for r in OF_ROWS if (column := named.pop(r, None)) is not None}
     unknown = sorted({*named} - {*Asked._fields[:8]})
     if unknown:
-        known = ", ".join((*Asked._fields[:8], *NAMES))
+        known = ", ".join((*Asked._fields[:8], *NAMES, *OF_ROWS))
         raise RankforceError(f"unknown role of a column {unknown[0]!r}: choose from {known}")
     needs = (("qid",) if like is not None else ("label", "qid")) if needs is None else needs
     has = {
@@ -106,7 +107,8 @@ def make_asked(
         for role in ("label", "qid")
     }
     given = {key: value for key, value in named.items() if value is not None}
-    return Asked(**given, like=like, has_labels=has["label"], has_queries=has["qid"])
+    asked = Asked(**given, like=like, has_labels=has["label"], has_queries=has["qid"])
+    return asked._replace(beside=beside)
 
 
 def _read(
@@ -232,7 +234,7 @@ def read_letor(
 
 def check_text_roles(path: Path, asked: Asked) -> None:
     """Refuse names of columns that text does not have."""
-    given = {key for key in Asked._fields[:8] if getattr(asked, key)} - OF_TEXT
+    given = {key for key in Asked._fields[:8] if getattr(asked, key)} - OF_TEXT | {*asked.beside}
     if given:
         names = ", ".join(sorted(given))
         raise RankforceError(f"{path} is text, which has no named columns: leave out {names}")

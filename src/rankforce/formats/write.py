@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
+from rankforce.data.columns import cut_columns
 from rankforce.data.schema import kind_of, numbers_from
+from rankforce.data.sources import entries, pieces, to_dense
 from rankforce.formats.columnar import METADATA
 from rankforce.formats.labels import (
     TEXT_LABEL,
@@ -28,7 +30,7 @@ from rankforce.formats.labels import (
     label_lines,
     labels_place,
 )
-from rankforce.formats.roles import usual_column
+from rankforce.formats.roles import OF_ROWS, usual_column
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -55,8 +57,7 @@ class Rows(NamedTuple):
     labels: NDArray[np.float64]
     qid: NDArray[Any]
     doc_ids: NDArray[Any] | None
-    weight: NDArray[np.float64] | None
-    sources: dict[str, NDArray[np.float64]]
+    columns: dict[str, Any]  # that are there beside the labels
     numbers: list[str]  # of the features, in text
 
 
@@ -167,23 +168,22 @@ def _slices(blocks: Iterator[RankingData], values: int) -> Iterator[tuple[Rankin
             raise RankforceError(f"the block from row {before} has other features than the first")
         names = data.feature_names
         step = max(values // max(len(names), 1), 1)
-        for start in range(0, max(data.rows, 1), step):
-            yield data, _cut(data, slice(start, start + step), before + start)
+        for start, features in pieces(data.features, step):
+            rows = slice(start, start + features.shape[0])
+            yield data, _cut(data, features, rows, before + start)
         before += data.rows
     if names is None:
         raise RankforceError("there is no block to write: expected one or more")
 
 
-def _cut(data: RankingData, rows: slice, first: int) -> Rows:
-    weight = data.row_weight
+def _cut(data: RankingData, features: Any, rows: slice, first: int) -> Rows:
     return Rows(
         first,
-        data.features[rows],
+        features,
         data.labels[rows],
         data.qid[rows],
         None if data.doc_ids is None else data.doc_ids[rows],
-        None if weight is None else weight[rows],
-        {name: values[rows] for name, values in data.sources.items()},
+        cut_columns(data.beside | {"weight": data.row_weight}, rows, slice(0)),
         data.feature_names
         if kind_of(data.feature_names) == "number"
         else numbers_from(1, len(data.feature_names)),
@@ -228,16 +228,10 @@ def _lines(rows: Rows) -> Any:
 
 
 def _entries(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
-    """Values, their columns, and where each row ends; all of a dense row, what a sparse one has."""
-    features = rows.features
-    count, width = features.shape
-    if isinstance(features, np.ndarray):
-        ends = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
-        ends = ends if width else np.zeros(count + 1, np.int32)
-        return features.reshape(-1), np.tile(np.arange(width, dtype=np.int32), count), ends
-    values, columns = features.data, features.indices
-    ends = (features.indptr - features.indptr[0]).astype(np.int32)
-    if rows.first == 0 and width and (ends[1] == 0 or columns[ends[1] - 1] != width - 1):
+    """Values, their columns, and where each row ends."""
+    values, columns, ends = entries(rows.features)
+    count, width = rows.features.shape
+    if rows.first == 0 and count and width and (ends[1] == 0 or columns[ends[1] - 1] != width - 1):
         # A reader takes the number of columns from the last index that it meets.
         values = np.insert(values, ends[1], 0)
         columns = np.insert(columns, ends[1], width - 1)
@@ -348,12 +342,19 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
         "doc_id": None if data.doc_ids is None else free("doc_id"),
         "weight": None if data.row_weight is None else free("weight"),
         "sources": {name: free(name) for name in data.sources},
+        # A reader of CSV would take them for features.
+        "beside": {} if is_strict else {name: free(name) for name in beside(data)},
         "features": data.feature_names,
         "categorical": data.categorical,
         "categories": {str(column): values for column, values in data.categories.items()},
         "renumbered": data.renumbered,
         "has_labels": data.has_labels,
     }
+
+
+def beside(data: RankingData) -> list[str]:
+    """Columns of rows that have no usual name in files."""
+    return [name for name in OF_ROWS if data.beside[name] is not None]
 
 
 def label_column(data: RankingData, kind: str) -> str:
@@ -380,13 +381,12 @@ def _table(rows: Rows, names: dict[str, Any]) -> Any:
     columns = {names["label"]: pa.array(rows.labels), names["qid"]: _query_ids(rows.qid)}
     if rows.doc_ids is not None:
         columns[names["doc_id"]] = _texts(rows.doc_ids)
-    if rows.weight is not None:
-        columns[names["weight"]] = pa.array(rows.weight)
-    for name, values in rows.sources.items():
+    for name, column in {"weight": names["weight"], **names["beside"]}.items():
+        if name in rows.columns:
+            columns[column] = pa.array(rows.columns[name])
+    for name, values in rows.columns["sources"].items():
         columns[names["sources"].get(name, name)] = pa.array(values)
-    is_dense = isinstance(rows.features, np.ndarray)
-    dense = rows.features if is_dense else rows.features.toarray()
-    by_column = np.ascontiguousarray(dense.T)
+    by_column = np.ascontiguousarray(to_dense(rows.features).T)
     for name, values in zip(names["features"], by_column, strict=True):
         columns[name] = pa.array(values)
     return pa.table(columns)
