@@ -112,8 +112,10 @@ def test_sparse_rows_stay_sparse_and_dense_ones_are_not_copied() -> None:
     assert in_memory(X) is X
 
 
-def test_no_rows_are_one_empty_block() -> None:
-    for empty in (X[:0], sp.csr_matrix(X[:0])):
+def test_no_rows_are_one_empty_block(path: Path, tmp_path: Path) -> None:
+    pq.write_table(pq.read_table(path).slice(0, 0), tmp_path / "empty.parquet")
+    none = take_rows(StoredColumns(path), np.empty(0, np.int64))
+    for empty in (X[:0], sp.csr_matrix(X[:0]), StoredColumns(tmp_path / "empty.parquet"), none):
         assert [(first, block.shape) for first, block in as_source(empty).blocks()] == [
             (0, (0, X.shape[1]))
         ]

@@ -33,7 +33,7 @@ class Source(Protocol):
         """Number of rows and of columns."""
 
     def blocks(self, rows: int | None = None) -> Blocks:
-        """Consecutive blocks of float32, of so many rows at most, or of a fit size."""
+        """One or more consecutive blocks of float32, of so many rows at most, or of a fit size."""
 
     def take(self, rows: Any) -> Any:
         """Some rows, a slice or their numbers in any order, as a float32 matrix in memory."""
@@ -90,7 +90,7 @@ class View:
             yield from ((first, self._change(block)) for first, block in self._source.blocks(rows))
             return
         step = rows or block_rows(self._source.shape[1])
-        for first in range(0, len(self._rows), step):
+        for first in range(0, max(len(self._rows), 1), step):
             yield first, self.take(slice(first, first + step))
 
     def take(self, rows: Any) -> Rows:

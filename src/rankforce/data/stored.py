@@ -19,7 +19,7 @@ from rankforce.data.sources import Blocks, Rows, block_rows
 class StoredColumns:
     """Columns of numbers of a Parquet file, all or those named, as features for `RankingData`.
 
-    Of what is read, only a block is kept at a time.
+    Of what is read, only a block is kept at a time. That float32 rounds a number is not said.
 
     >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
     >>> path = tempfile.mkdtemp() + "/features.parquet"
@@ -43,6 +43,8 @@ class StoredColumns:
 
     def blocks(self, rows: int | None = None) -> Blocks:
         """Consecutive rows of the file."""
+        if self.shape[0] == 0:
+            return iter([(0, np.empty(self.shape, np.float32))])
         return self._read(0, len(self._ends), rows)
 
     def take(self, rows: Any) -> Rows:
