@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankforce import diagnostics
     from rankforce.common.errors import RankforceError
-    from rankforce.data.preferences import Preferences, read_preferences
+    from rankforce.data.preferences import Preferences
     from rankforce.data.ranking_data import RankingData
     from rankforce.data.synthetic import make_data
     from rankforce.diagnostics.agreement import agreement
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankforce.forces.mixed import Mixed, graded, mix, scheduled
     from rankforce.forces.objective import Objective, Pairs
     from rankforce.forces.prepared import Prepared
+    from rankforce.formats.preferences import read_preferences
     from rankforce.formats.read import read
     from rankforce.formats.trec import read_qrels, read_run, write_qrels, write_run
     from rankforce.measures.make import metric, metrics
@@ -130,7 +131,7 @@ _HOMES = {
     "make_data": "rankforce.data.synthetic",
     "read": "rankforce.formats.read",
     "Preferences": "rankforce.data.preferences",
-    "read_preferences": "rankforce.data.preferences",
+    "read_preferences": "rankforce.formats.preferences",
     "read_qrels": "rankforce.formats.trec",
     "read_run": "rankforce.formats.trec",
     "write_qrels": "rankforce.formats.trec",

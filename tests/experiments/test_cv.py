@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import rankforce as rf
-from rankforce.data.splits import query_folds
+from rankforce.data.queries import query_folds
 
 DATA = rf.make_data("mslr", queries=23, seed=1)
 MIXED = np.random.default_rng(0).permutation(DATA.rows)

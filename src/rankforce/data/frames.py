@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.data.codes import CodedColumn, coded, looked_up, make_codes, not_numbers
-from rankforce.data.matrix import EXPECTED, REAL, Matrix
 from rankforce.data.precision import Precision
 from rankforce.data.schema import Schema, check_width, match, usual_names
-from rankforce.data.sparse import from_sparse
+from rankforce.data.sources import EXPECTED, REAL, Matrix, Source, from_source, from_sparse
 
 ROWS = 2048  # filled at a time: a block of a wide matrix stays in the cache
 
@@ -34,7 +33,7 @@ def to_matrix(X: Any, *, like: Schema | None = None, categorical: Wanted | None 
     Columns of categories (pandas category, polars Categorical and Enum, Arrow dictionaries)
     become codes, and so do columns of text that `categorical` names. `like` is what a model was
     trained on: columns go by name where both have names, values of categories get the codes that
-    they had, and NaN if they had none; an array or a sparse matrix holds codes already.
+    they had, and NaN if they had none; an array, a sparse matrix or a source has codes already.
 
     >>> to_matrix([[1, None], [2, 0.5]]).values
     array([[1. , nan],
@@ -52,6 +51,8 @@ def to_matrix(X: Any, *, like: Schema | None = None, categorical: Wanted | None 
         return _from_frame(table, "pyarrow", like, categorical)
     if library == "scipy":
         return from_sparse(X, like, categorical)
+    if isinstance(X, Source):
+        return from_source(X, like)
     return _from_array(X, like, categorical)
 
 

@@ -1,4 +1,4 @@
-"""Which rows belong to which query: `group` sizes or `qid` values, sorted or not."""
+"""Which rows belong to which query, by sizes or ids; the ranked list of each, folds of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.data.codes import is_missing
 
 
 class QueryIndex(NamedTuple):
@@ -112,6 +114,57 @@ def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]
     return np.asarray(np.arange(count.sum()) + np.repeat(begin - first, count))
 
 
+class Ranking(NamedTuple):
+    """Documents by query and rank: four arrays of the same length."""
+
+    query: NDArray[Any]  # id of the query
+    rank: NDArray[np.int64]  # from 1
+    row: NDArray[np.int64]  # of the document in the data
+    score: NDArray[np.float64]
+
+
+def rank_documents(
+    scores: ArrayLike,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    index: QueryIndex | None = None,
+    top: int | None = None,
+) -> Ranking:
+    """The best `top` documents of each query (all of them by default); ties go by row.
+
+    >>> rank_documents([0.1, 0.9, 0.5, 0.7], qid=["a", "a", "b", "a"], top=2).row
+    array([1, 3, 2])
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if top is not None:
+        check_whole("top", top, least=1)
+    if index is None:
+        index = index_queries(len(values), qid=qid, group=group)
+    number = np.repeat(np.arange(len(index.sizes)), index.sizes)
+    row = index.row if len(index.row) else np.arange(len(values))
+    order = np.lexsort((row, -values[row], number))
+    rank = np.arange(len(values)) - index.pointer[number] + 1
+    kept = rank <= (top or len(values))
+    chosen = row[order][kept]
+    query = number[kept] if qid is None else np.asarray(qid)[chosen]
+    return Ranking(query, rank[kept], chosen, values[chosen])
+
+
+def query_folds(queries: int, folds: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
+    """The numbers of the queries of each fold, shuffled by `seed`; sizes differ by one at most.
+
+    >>> [fold.tolist() for fold in query_folds(5, 2, seed=1)]
+    [[0, 1, 4], [2, 3]]
+    """
+    if queries < check_whole("folds", folds, least=2):
+        raise RankforceError(
+            f"{folds} folds need at least {folds} queries, but there are {queries}"
+        )
+    order = np.random.default_rng(seed).permutation(queries)
+    return [np.sort(part).astype(np.int64) for part in np.array_split(order, folds)]
+
+
 def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
         raise RankforceError(f"group must be a list of query sizes, got shape {sizes.shape}")
@@ -185,23 +238,15 @@ def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
 
 def _text_of(one: Any, row: int) -> str:
     """What an id reads as: integers as their digits."""
-    if _is_missing(one):
+    is_float = isinstance(one, (float, np.floating))
+    if is_missing(one) or (is_float and not np.isfinite(one)):
         raise RankforceError(_no_id(row, one))
     if isinstance(one, bytes):
         return one.decode("utf-8", "backslashreplace")
-    if isinstance(one, (float, np.floating)) and not float(one).is_integer():
+    if is_float and not float(one).is_integer():
         return repr(float(one))
-    is_number = isinstance(one, (int, float, np.integer, np.floating, np.bool_))
+    is_number = is_float or isinstance(one, (int, np.integer, np.bool_))
     return str(int(one) if is_number else one)
-
-
-def _is_missing(one: Any) -> bool:
-    if isinstance(one, (float, np.floating)):
-        return not np.isfinite(one)
-    try:
-        return one is None or bool(one != one)  # NaT
-    except TypeError:  # NA of pandas is neither
-        return True
 
 
 def _no_id(row: int, one: Any) -> str:

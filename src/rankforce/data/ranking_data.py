@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats, Ints
 from rankforce.data.codes import not_numbers
+from rankforce.data.columns import COLUMNS, check_columns, check_labels, cut_columns
+from rankforce.data.frames import to_matrix
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
 from rankforce.data.queries import QueryIndex, index_queries, query_ids
-from rankforce.data.schema import Schema, match, some_names, take_columns, twice, usual_names
-
-Floats = NDArray[np.float64]
-# Twice, of a row and of its query, with room for forces: single precision ends at 3e38.
-LARGEST_WEIGHT = 1e15
+from rankforce.data.schema import Schema, check_marks, check_names, match, numbered
+from rankforce.data.sources import mark_missing, take_columns, take_rows
 
 
 class RankingData:
@@ -31,7 +31,9 @@ class RankingData:
     number per row, `query_weight` one per query in order of first appearance. `sources` are further
     label columns by name, NaN where unknown, and `label_name` is that of the first. `preferences`
     are pairs of rows, as a tuple (hi, lo) or (hi, lo, weight), or as a table of pairs with these
-    columns: `hi` should rank above `lo`. `from_frame` makes all of it from one frame.
+    columns: `hi` should rank above `lo`. Rows may also have an `init_score`, a score to start from,
+    `positions`, ranks from 1 at which they were shown, and `propensities`, chances above 0 that
+    they were looked at; NaN where these are not known. `from_frame` makes data from one frame.
 
     >>> import rankforce as rf
     >>> data = rf.RankingData([[0.1], [0.4], [0.3]], [0, 2, 1], qid=["a", "b", "a"])
@@ -41,6 +43,12 @@ class RankingData:
     [2, 1]
     """
 
+    weight: Floats | None
+    query_weight: Floats | None
+    init_score: Floats | None
+    positions: Floats | None
+    propensities: Floats | None
+    sources: dict[str, Floats]
     preferences: Preferences | None
 
     def __init__(
@@ -60,29 +68,30 @@ class RankingData:
         label_name: str = "label",
         preferences: Any = None,
         like: Schema | None = None,
+        **columns: Any,
     ) -> None:
-        from rankforce.data.frames import to_matrix
-
         if like is None and categories:
             like = Schema((), categories)  # of columns as they stand
-        matrix = to_matrix(X, like=like, categorical=_numbered(categorical, feature_names))
+        matrix = to_matrix(X, like=like, categorical=numbered(categorical, feature_names))
         self.features = matrix.values
-        rows, columns = self.features.shape
+        rows, width = self.features.shape
         own = matrix.names if like is None else like.names or matrix.names
-        self.feature_names = _check_names(feature_names or own, columns)
-        self.categorical = _check_columns(categorical, matrix.categorical, self.feature_names)
+        self.feature_names = check_names(feature_names or own, width)
+        self.categorical = check_marks(categorical, matrix.categorical, self.feature_names)
         self.categories = dict(matrix.categories)
         self.renumbered = list(matrix.renumbered)
         self.is_text = False  # what is not written is 0, features behind the last one too
         self.index = _index(rows, qid, group)
         self._qid = None if qid is None else np.asarray(qid)
-        self.labels = _check_vector("labels", np.zeros(rows) if y is None else y, rows)
+        self.labels = check_labels("labels", np.zeros(rows) if y is None else y, rows)
         self.has_labels = y is not None
-        self.weight = _check_weight("weight", weight, rows)
-        self.query_weight = _check_weight("query_weight", query_weight, len(self.index.sizes))
-        self._doc_ids = _check_length("doc_ids", doc_ids, rows)
+        if doc_ids is not None and len(doc_ids) != rows:
+            raise RankforceError(f"doc_ids has {len(doc_ids)} entries, but there are {rows} rows")
+        self._doc_ids = doc_ids
         self.label_name = label_name
-        self.sources = _check_sources(sources or {}, rows, label_name)
+        _check_label_names(label_name, sources or {})
+        columns |= {"weight": weight, "query_weight": query_weight, "sources": sources or {}}
+        vars(self).update(check_columns(columns, rows, len(self.index.sizes)))
         self.preferences = self._checked(preferences)
         self.origin: dict[str, Any] = {}  # what `rf.read` read: the file, and how
 
@@ -131,9 +140,7 @@ class RankingData:
     @cached_property
     def qid(self) -> NDArray[Any]:
         """Query of each row: the id as given, or the number of the query."""
-        if self._qid is not None:
-            return self._qid
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return self.index.of_rows() if self._qid is None else self._qid
 
     @cached_property
     def query_ids(self) -> NDArray[Any]:
@@ -149,6 +156,11 @@ class RankingData:
         if to_numpy is not None and type(self._doc_ids).__module__.startswith("pyarrow"):
             return np.asarray(to_numpy(zero_copy_only=False), dtype=object)
         return np.asarray(self._doc_ids, dtype=object)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """All that stands beside the labels, by the names of `rankforce.data.columns.COLUMNS`."""
+        return {name: getattr(self, name) for name in COLUMNS}
 
     @property
     def label_names(self) -> list[str]:
@@ -175,12 +187,7 @@ class RankingData:
         """Weight of each row: its own times its query's; None if all are 1."""
         if self.query_weight is None:
             return self.weight
-        by_place = np.repeat(self.query_weight, self.sizes)
-        if len(self.index.row):
-            by_row = np.empty(self.rows)
-            by_row[self.index.row] = by_place
-        else:
-            by_row = by_place
+        by_row = self.query_weight[self.index.of_rows()]
         return by_row if self.weight is None else by_row * self.weight
 
     @cached_property
@@ -216,22 +223,29 @@ class RankingData:
         tables = self._recoded(wanted, columns)
         if columns is None and not tables:
             return self
-        features = self.features.copy() if columns is None else take_columns(self.features, columns)
-        for column, table in tables.items():
-            codes = features[:, column]
-            known = np.where(np.isnan(codes), len(table) - 1, codes).astype(np.int64)
-            features[:, column] = table[known]
-        changed = copy.copy(self)
-        changed.features, changed.feature_names = features, list(wanted.names)
+        changed = self._with(
+            features=take_columns(self.features, columns, tables),
+            feature_names=list(wanted.names),
+            categories=dict(wanted.categories),
+            renumbered=list(wanted.renumbered),
+        )
         if columns is not None:
             at = {int(column): place for place, column in enumerate(columns)}
             changed.categorical = sorted(at[c] for c in self.categorical if c in at)
-        changed.categories, changed.renumbered = dict(wanted.categories), list(wanted.renumbered)
         return changed
 
-    def _recoded(
-        self, wanted: Schema, columns: NDArray[np.int64] | None
-    ) -> dict[int, NDArray[np.float64]]:
+    def with_missing(self, value: float | None) -> RankingData:
+        """The same data with NaN in place of a value of features."""
+        marked = mark_missing(self.features, value)
+        return self if marked is self.features else self._with(features=marked)
+
+    def _with(self, **attributes: Any) -> RankingData:
+        """A copy that differs in some attributes."""
+        changed = copy.copy(self)
+        vars(changed).update(attributes)
+        return changed
+
+    def _recoded(self, wanted: Schema, columns: Ints | None) -> dict[int, Floats]:
         """For columns whose codes must change, the new one of each old one, and of none."""
         tables = {}
         for place in range(len(wanted.names)):
@@ -259,9 +273,7 @@ class RankingData:
         >>> data.with_preferences([[1, 0]]).preferences
         Preferences(hi=array([1]), lo=array([0]), weight=array([1.]))
         """
-        changed = copy.copy(self)
-        changed.preferences = self._checked(preferences)
-        return changed
+        return self._with(preferences=self._checked(preferences))
 
     def _checked(self, preferences: Any) -> Preferences | None:
         if preferences is None:
@@ -274,19 +286,17 @@ class RankingData:
         rows = self.index.rows_of(chosen)
         pairs = self.preferences
         taken = RankingData(
-            self.features[rows],
+            take_rows(self.features, rows),
             self.labels[rows] if self.has_labels else None,
             qid=None if self._qid is None else self._qid[rows],
             group=self.sizes[chosen] if self._qid is None else None,
-            weight=None if self.weight is None else self.weight[rows],
-            query_weight=None if self.query_weight is None else self.query_weight[chosen],
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
             feature_names=self.feature_names,
             categorical=self.categorical,
-            sources={name: values[rows] for name, values in self.sources.items()},
             categories=self.categories,
             label_name=self.label_name,
             preferences=None if pairs is None else take_preferences(pairs, self.index, chosen),
+            **cut_columns(self.beside, rows, chosen),
         )
         taken.renumbered, taken.is_text = list(self.renumbered), self.is_text
         return taken
@@ -302,31 +312,12 @@ def _index(rows: int, qid: Any, group: Any) -> QueryIndex:
     return index_queries(rows, qid=qid, group=group)
 
 
-def _check_vector(name: str, values: Any, rows: int, *, missing: bool = False) -> Floats:
-    from rankforce.data.frames import to_vector
-
-    vector = to_vector(values, name)
-    if vector.shape != (rows,):
-        raise RankforceError(f"{name} have shape {vector.shape}, but there are {rows} rows")
-    bad = np.flatnonzero(np.isinf(vector) if missing else ~np.isfinite(vector))
-    if bad.size:
-        rest = "finite numbers or NaN" if missing else "finite numbers"
-        if name == "labels" and np.isnan(vector[bad[0]]):
-            rest += " (labels with gaps can be a source)"
-        raise RankforceError(f"{name}: row {bad[0]} is {vector[bad[0]]}, expected {rest}")
-    return vector
-
-
-def _check_sources(sources: Mapping[str, Any], rows: int, label_name: str) -> dict[str, Floats]:
+def _check_label_names(label_name: str, sources: Mapping[str, Any]) -> None:
     for name in (label_name, *sources):
         if not isinstance(name, str) or not name:
             raise RankforceError(f"{name!r} is no name of a label column: expected text")
     if label_name in sources:
         raise RankforceError(f"source {label_name!r} has the name of the label: expected another")
-    return {
-        name: _check_vector(f"source {name!r}", values, rows, missing=True)
-        for name, values in sources.items()
-    }
 
 
 def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
@@ -339,65 +330,3 @@ def _check_queries(queries: ArrayLike, count: int) -> NDArray[np.int64]:
         where = f"queries[{bad[0]}] is {chosen[bad[0]]}"
         raise RankforceError(f"{where}: expected an integer below {count}")
     return chosen.astype(np.int64)
-
-
-def _check_weight(name: str, values: Any, count: int) -> Floats | None:
-    if values is None:
-        return None
-    vector = np.asarray(values, dtype=np.float64)
-    if vector.shape != (count,):
-        raise RankforceError(
-            f"{name} has shape {vector.shape}, expected one number for each of {count}"
-        )
-    bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))
-    if bad.size:
-        raise RankforceError(f"{name}[{bad[0]}] is {vector[bad[0]]}: weights are numbers from 0 up")
-    large = np.flatnonzero(vector > LARGEST_WEIGHT)
-    if large.size:
-        limit = f"weights go up to {LARGEST_WEIGHT:g}, so that single precision holds the forces"
-        raise RankforceError(f"{name}[{large[0]}] is {vector[large[0]]}: {limit}")
-    return vector
-
-
-def _check_length(name: str, values: Any, rows: int) -> Any:
-    if values is not None and len(values) != rows:
-        raise RankforceError(f"{name} has {len(values)} entries, but there are {rows} rows")
-    return values
-
-
-def _check_names(names: Sequence[str] | None, columns: int) -> list[str]:
-    if names is None:
-        return usual_names(columns)
-    if len(names) != columns:
-        raise RankforceError(f"{len(names)} feature names for {columns} features")
-    texts = [str(name) for name in names]
-    if (again := twice(texts)) is not None:
-        raise RankforceError(f"feature names must differ, but {again!r} occurs twice")
-    return texts
-
-
-def _numbered(
-    given: Sequence[int | str] | None, names: Sequence[str] | None
-) -> Sequence[int | str] | None:
-    """Columns by number where the names of an array are known."""
-    if given is None or names is None:
-        return given
-    places = {str(name): column for column, name in enumerate(names)}
-    return [places.get(c, c) if isinstance(c, str) else c for c in given]
-
-
-def _check_columns(
-    given: Sequence[int | str] | None, found: Sequence[int], names: list[str]
-) -> list[int]:
-    if given is None:
-        return list(found)
-    columns = []
-    for entry in given:
-        if isinstance(entry, str) and entry in names:
-            columns.append(names.index(entry))
-        elif isinstance(entry, (int, np.integer)) and 0 <= entry < len(names):
-            columns.append(int(entry))
-        else:
-            has = f"the {len(names)} features, {some_names(names)}"
-            raise RankforceError(f"categorical column {entry!r} is none of {has}")
-    return sorted({*columns, *found})

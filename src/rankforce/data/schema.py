@@ -162,26 +162,49 @@ def merge(schemas: Sequence[Schema]) -> Schema | None:
     return Schema(names, categories, (), schemas[0].roles)
 
 
-def take_columns(features: Any, columns: NDArray[np.int64]) -> Any:
-    """Columns of a matrix, dense or CSR, in that order; zeros for -1."""
-    if isinstance(features, np.ndarray):
-        taken = np.ascontiguousarray(features[:, columns])
-        taken[:, columns < 0] = 0.0
-        return taken
-    from scipy import sparse
-
-    where = np.flatnonzero(columns >= 0)
-    shape = features.shape[1], len(columns)
-    place = sparse.csr_matrix((np.ones(len(where)), (columns[where], where)), shape=shape)
-    # A product with a matrix of single ones moves columns; NaN stays where it is.
-    moved = (features @ place.astype(features.dtype)).tocsr()
-    moved.sort_indices()
-    return moved
-
-
 def check_width(columns: int, like: Schema) -> None:
     """Refuse columns without names that a model has no features for."""
     match(usual_names(columns), like.names)
     for column in like.categories:
         if not 0 <= column < columns:
             raise RankforceError(f"categories of column {column}, but there are {columns} columns")
+
+
+def check_names(names: Sequence[str] | None, columns: int) -> list[str]:
+    """Names of so many features, the usual ones if there are none."""
+    if names is None:
+        return usual_names(columns)
+    if len(names) != columns:
+        raise RankforceError(f"{len(names)} feature names for {columns} features")
+    texts = [str(name) for name in names]
+    if (again := twice(texts)) is not None:
+        raise RankforceError(f"feature names must differ, but {again!r} occurs twice")
+    return texts
+
+
+def numbered(
+    given: Sequence[int | str] | None, names: Sequence[str] | None
+) -> Sequence[int | str] | None:
+    """Columns by number where the names of an array are known."""
+    if given is None or names is None:
+        return given
+    places = {str(name): column for column, name in enumerate(names)}
+    return [places.get(c, c) if isinstance(c, str) else c for c in given]
+
+
+def check_marks(
+    given: Sequence[int | str] | None, found: Sequence[int], names: list[str]
+) -> list[int]:
+    """Numbers of the columns of categories: those given, by number or name, and those found."""
+    if given is None:
+        return list(found)
+    columns = []
+    for entry in given:
+        if isinstance(entry, str) and entry in names:
+            columns.append(names.index(entry))
+        elif isinstance(entry, (int, np.integer)) and 0 <= entry < len(names):
+            columns.append(int(entry))
+        else:
+            has = f"the {len(names)} features, {some_names(names)}"
+            raise RankforceError(f"categorical column {entry!r} is none of {has}")
+    return sorted({*columns, *found})

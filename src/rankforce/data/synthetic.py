@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-
-if TYPE_CHECKING:
-    from rankforce.data.ranking_data import RankingData
+from rankforce.data.ranking_data import RankingData
 
 Floats = NDArray[np.float32]
 
@@ -120,8 +118,6 @@ def make_data(shape: str = "mslr", *, queries: int | None = None, seed: int = 0)
         labels[start:end] = grades[:keep]
         clicks[start:end] = _clicks(facts, block, grades, rng)[:keep]
         start = end
-    from rankforce.data.ranking_data import RankingData
-
     return RankingData(
         features,
         labels,

@@ -11,14 +11,15 @@ from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
-from rankforce.data.missing import mark_missing
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import mark_missing
 from rankforce.diagnostics.recorder import Recorder
 from rankforce.diagnostics.view import Now, cutoff_of
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.named import at_cutoff
 from rankforce.models.curves import Curves
 from rankforce.models.model import Model
+from rankforce.models.outside import outside_scores
 from rankforce.training.loading import load, make_ranker
 from rankforce.training.ranker import Ranker
 
@@ -61,9 +62,9 @@ def diagnose(
     recorder.watch(chosen, data, name=name, watched=watched)
     norm = fitted.parameters.get("norm", "lightgbm")
     count = count_threads(threads)
-    start = np.zeros(data.rows)
-    if fitted.base is not None:
-        start = np.asarray(fitted.base.predict(_features(fitted, data)), np.float64)
+    start = np.zeros(data.rows) if data.init_score is None else data.init_score
+    if fitted.base is not None and data.init_score is None:
+        start = outside_scores(fitted.base, _features(fitted, data))
     rows = recorder.sample.rows
     for number, before, after in _stages(fitted, data, start, recorder.every, count):
         now = Now(norm, max(number - 1 - fitted.base_steps, 0), count)

@@ -13,6 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_ids
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import predicted
 from rankforce.evaluation.judge import Judgement
 from rankforce.formats.run_forms import is_run_like
 from rankforce.measures.metric import Metric
@@ -65,7 +66,11 @@ def _scores(name: str, system: Any, data: RankingData | None, rows: int) -> Floa
         from rankforce.training.ranker import Ranker
 
         try:
-            system = system.predict(data if isinstance(system, Ranker) else data.features)
+            system = (
+                system.predict(data)
+                if isinstance(system, Ranker)
+                else predicted(system, data.features)
+            )
         except ValueError as error:
             raise RankforceError(f"system {name!r}: {error}") from None
     elif is_run_like(system):

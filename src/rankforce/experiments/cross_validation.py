@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.types import Floats
+from rankforce.data.queries import query_folds
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.splits import query_folds
 from rankforce.measures.average import mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.eval_functions import of_queries

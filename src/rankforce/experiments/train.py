@@ -82,7 +82,7 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
         watchers.append(_logger(config["log_to"]))
     data = _data(config["train"], columns)
     if config.get("preferences"):
-        from rankforce.data.preferences import read_preferences
+        from rankforce.formats.preferences import read_preferences
 
         data = data.with_preferences(read_preferences(config["preferences"], data))
     valid = [_data(entry, columns, like=data) for entry in entries]

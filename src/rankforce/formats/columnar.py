@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankforce.common.errors import RankforceError
+from rankforce.data.sources import to_dense
 from rankforce.formats.gather import gather, survey
 from rankforce.formats.read import with_labels
 from rankforce.formats.registry import Seen
@@ -29,7 +30,7 @@ from rankforce.formats.roles import (
     written_roles,
 )
 from rankforce.formats.streams import PathLike
-from rankforce.formats.write import Rows, id_array, text_array
+from rankforce.formats.write import Rows, id_array, rare_columns, text_array
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -200,6 +201,8 @@ def _names(data: RankingData, *, is_strict: bool) -> dict[str, Any]:
         "doc_id": None if data.doc_ids is None else free("doc_id"),
         "weight": None if data.row_weight is None else free("weight"),
         "sources": {name: free(name) for name in data.sources},
+        # A reader of CSV would take them for features.
+        "beside": {} if is_strict else {name: free(name) for name in rare_columns(data)},
         "features": data.feature_names,
         "categorical": data.categorical,
         "categories": {str(column): values for column, values in data.categories.items()},
@@ -228,13 +231,12 @@ def _table(rows: Rows, names: dict[str, Any]) -> Any:
     columns = {names["label"]: pa.array(rows.labels), names["qid"]: id_array(rows.qid)}
     if rows.doc_ids is not None:
         columns[names["doc_id"]] = text_array(rows.doc_ids)
-    if rows.weight is not None:
-        columns[names["weight"]] = pa.array(rows.weight)
-    for name, values in rows.sources.items():
+    for name, column in {"weight": names["weight"], **names["beside"]}.items():
+        if name in rows.beside:
+            columns[column] = pa.array(rows.beside[name])
+    for name, values in rows.beside["sources"].items():
         columns[names["sources"].get(name, name)] = pa.array(values)
-    is_dense = isinstance(rows.features, np.ndarray)
-    dense = rows.features if is_dense else rows.features.toarray()
-    by_column = np.ascontiguousarray(dense.T)
+    by_column = np.ascontiguousarray(to_dense(rows.features).T)
     for name, values in zip(names["features"], by_column, strict=True):
         columns[name] = pa.array(values)
     return pa.table(columns)

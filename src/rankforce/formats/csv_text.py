@@ -161,7 +161,7 @@ def _types(roles: Roles, schema: Any) -> dict[str, Any]:
         is_number = kind_of_column(kinds[name]) == NUMBERS
         has_words = any(isinstance(value, str) for value in known)
         types[name] = kinds[name] if is_number and not has_words else words
-    plain = (roles.label, roles.weight, *roles.sources.values())
+    plain = (roles.label, roles.weight, *roles.sources.values(), *roles.beside.values())
     types.update({name: pa.float64() for name in plain if name is not None})
     types.update({name: pa.string() for name in (roles.qid, roles.doc_id) if name is not None})
     return types

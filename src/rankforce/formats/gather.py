@@ -297,6 +297,7 @@ def _as_data(features: Any, qid: Any, plain: dict[str, list[Any]], roles: Roles)
     from rankforce.data.ranking_data import RankingData
 
     weight, label = roles.weight, roles.label
+    beside: dict[str, Any] = {n: _floats(plain[c], c) for n, c in roles.beside.items()}
     data = RankingData(
         features,
         None if label is None else _floats(plain[label], label),
@@ -309,6 +310,7 @@ def _as_data(features: Any, qid: Any, plain: dict[str, list[Any]], roles: Roles)
         sources={name: _floats(plain[column], name) for name, column in roles.sources.items()},
         categories=roles.categories or None,
         label_name=roles.label_name,
+        **beside,
     )
     data.renumbered = list(roles.renumbered)
     return data

@@ -24,6 +24,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.data.queries import index_queries
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import kind_of, numbers_from, some_names
+from rankforce.data.sources import entries
 from rankforce.formats.labels import (
     TEXT_LABEL,
     check_writable,
@@ -123,7 +124,7 @@ def _as_data(
 
 def _check_roles(path: Path, asked: Asked) -> None:
     """Refuse names of columns that text does not have."""
-    given = {key for key in Asked._fields[:8] if getattr(asked, key)} - KNOWN
+    given = {key for key in Asked._fields[:8] if getattr(asked, key)} - KNOWN | {*asked.beside}
     if given:
         names = ", ".join(sorted(given))
         raise RankforceError(f"{path} is text, which has no named columns: leave out {names}")
@@ -272,16 +273,10 @@ def _lines(rows: Rows, numbers: list[str]) -> Any:
 
 
 def _entries(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
-    """Values, their columns, and where each row ends; all of a dense row, what a sparse one has."""
-    features = rows.features
-    count, width = features.shape
-    if isinstance(features, np.ndarray):
-        ends = np.arange(0, count * width + 1, max(width, 1), dtype=np.int32)
-        ends = ends if width else np.zeros(count + 1, np.int32)
-        return features.reshape(-1), np.tile(np.arange(width, dtype=np.int32), count), ends
-    values, columns = features.data, features.indices
-    ends = (features.indptr - features.indptr[0]).astype(np.int32)
-    if rows.first == 0 and width and (ends[1] == 0 or columns[ends[1] - 1] != width - 1):
+    """Values, their columns, and where each row ends."""
+    values, columns, ends = entries(rows.features)
+    count, width = rows.features.shape
+    if rows.first == 0 and count and width and (ends[1] == 0 or columns[ends[1] - 1] != width - 1):
         # A reader takes the number of columns from the last index that it meets.
         values = np.insert(values, ends[1], 0)
         columns = np.insert(columns, ends[1], width - 1)

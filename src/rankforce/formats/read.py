@@ -9,7 +9,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema
 from rankforce.formats.registry import format_to_read
-from rankforce.formats.roles import Asked, split_labels
+from rankforce.formats.roles import OF_ROWS, Asked, split_labels
 from rankforce.formats.streams import PathLike, is_stream, local_file
 
 NAMES = {"query": "qid", "document": "doc_id"}  # what roles are called elsewhere
@@ -88,9 +88,10 @@ def make_asked(
 ) -> Asked:
     """What the caller says about columns, under either name of a role."""
     named = {NAMES.get(key, key): value for key, value in columns.items()}
+    beside = {r: column for r in OF_ROWS if (column := named.pop(r, None)) is not None}
     unknown = sorted({*named} - {*Asked._fields[:8]})
     if unknown:
-        known = ", ".join((*Asked._fields[:8], *NAMES))
+        known = ", ".join((*Asked._fields[:8], *NAMES, *OF_ROWS))
         raise RankforceError(f"unknown role of a column {unknown[0]!r}: choose from {known}")
     needs = (("qid",) if like is not None else ("label", "qid")) if needs is None else needs
     has = {
@@ -98,7 +99,8 @@ def make_asked(
         for role in ("label", "qid")
     }
     given = {key: value for key, value in named.items() if value is not None}
-    return Asked(**given, like=like, has_labels=has["label"], has_queries=has["qid"])
+    asked = Asked(**given, like=like, has_labels=has["label"], has_queries=has["qid"])
+    return asked._replace(beside=beside)
 
 
 def with_labels(asked: Asked, labels: str | Sequence[str] | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
+from rankforce.data.columns import COLUMNS
 from rankforce.data.schema import Schema, kind_of, lacks, some_names, twice
 from rankforce.formats.streams import PathLike
 
@@ -21,6 +22,11 @@ USUAL = {
     "doc_id": ("doc_id", "docid", "document", "document_id", "url", "doc_url"),
     "weight": ("weight",),
 }
+
+
+# Columns of rows that have no usual name: found if asked for, or if rankforce wrote them.
+OF_ROWS = [name for name, column in COLUMNS.items() if not column.is_of_queries]
+OF_ROWS = [name for name in OF_ROWS if name not in (*USUAL, "sources")]
 
 
 class Asked(NamedTuple):
@@ -39,6 +45,7 @@ class Asked(NamedTuple):
     has_queries: bool | None = True
     labels: str | Sequence[str] | None = None  # the label and the sources, in one
     n_features: int | None = None  # of text, which does not name them
+    beside: Mapping[str, str] = {}  # column of each of `OF_ROWS`
 
     def has(self, role: str) -> bool | None:
         """Whether there is a column of this role: yes, no, or None where the names tell."""
@@ -63,6 +70,7 @@ class Roles(NamedTuple):
     renumbered: Sequence[int] = ()
     is_limited: bool = False  # whether a model says which columns are features
     is_coded: bool = False  # whether columns of categories hold codes: rankforce wrote them
+    beside: Mapping[str, str] = {}
 
     def of_features(self, features: Sequence[str]) -> Roles:
         """The same with these features: marks and values of categories go with their columns."""
@@ -118,11 +126,12 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
     given: dict[str, str | None] = {role: getattr(asked, role) for role in USUAL}
     features, left_out = asked.features, dict.fromkeys(asked.ignore, "")
     others = {*given.values(), *asked.sources, *(features or ()), *asked.ignore}
+    others |= {*asked.beside.values()}
     # A feature of the model that is called "weight", say, is no weight of rows.
     others |= {*(asked.like.names if asked.like is not None else ())}
     found = {role: name or _found(names, role, others, asked) for role, name in given.items()}
     named = [(what, name) for what in _LISTS for name in getattr(asked, what) or ()]
-    for what, name in [*found.items(), *named]:
+    for what, name in [*found.items(), *asked.beside.items(), *named]:
         if name is None and asked.has(what) is True:
             usual = ", ".join(USUAL[what])
             raise ColumnsError(
@@ -131,7 +140,7 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
             )
         _check_column(path, _LISTS.get(what, what), name, names)
     # A label that is not asked for is no feature: it would give away the one that is.
-    taken = {*found.values(), *asked.sources, "label"}
+    taken = {*found.values(), *asked.sources, *asked.beside.values(), "label"}
     if features is None:
         rest = [name for name in names if name not in taken and name not in asked.ignore]
         features = [n for n in rest if kinds.get(n) in KINDS or n in asked.categorical]
@@ -150,6 +159,7 @@ def find_roles(path: PathLike, names: list[str], kinds: Mapping[str, str], asked
         coded=coded,
         texts=texts,
         left_out=left_out,
+        beside=asked.beside,
     )
 
 
@@ -211,8 +221,10 @@ def written_roles(path: PathLike, written: dict[str, Any], names: list[str], ask
         label_name=written.get("label_name", "label"),
         renumbered=written.get("renumbered", ()),
         is_coded=True,
+        beside=written.get("beside", {}) | {**asked.beside},
     )
-    if any(asked[:5]) or asked.features is not None or asked.categorical or asked.ignore:
+    is_asked = any(asked[:5]) or asked.categorical or asked.ignore or asked.beside
+    if is_asked or asked.features is not None:
         roles = _changed_roles(path, roles, names, asked)
     has_labels = written["has_labels"] or roles.label != written["label"]
     if not has_labels or asked.has_labels is False:
@@ -227,6 +239,8 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
         _check_column(path, what, name, called)
     for what in ("qid", "doc_id", "weight"):
         _check_column(path, what, getattr(asked, what), names)
+    for what, column in asked.beside.items():
+        _check_column(path, what, column, names)
     for what in ("features", "categorical", "ignore"):
         for name in getattr(asked, what) or ():
             _check_column(path, _LISTS[what], name, names)
@@ -235,6 +249,7 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
     if asked.label is None and not asked.sources:
         sources = roles.sources
     taken = {called[label_name], asked.qid, asked.doc_id, asked.weight, *sources.values()}
+    taken |= {*asked.beside.values()}
     features = asked.features
     if features is None:
         features = [n for n in roles.features if n not in taken and n not in asked.ignore]
@@ -255,6 +270,7 @@ def _changed_roles(path: PathLike, roles: Roles, names: list[str], asked: Asked)
 def plain_columns(roles: Roles) -> list[str]:
     """The columns that are no features."""
     names = (roles.label, roles.qid, roles.doc_id, roles.weight, *roles.sources.values())
+    names += (*roles.beside.values(),)
     return [name for name in names if name is not None]
 
 
@@ -266,6 +282,6 @@ def wanted(roles: Roles) -> list[str]:
 def wants(roles: Roles) -> dict[str, str]:
     """What the cells of each column of a CSV file must be, for `find_fault`."""
     numbers = [name for name in roles.features if name not in roles.coded]
-    cells = dict.fromkeys([*numbers, *roles.sources.values()], "number")
+    cells = dict.fromkeys([*numbers, *roles.sources.values(), *roles.beside.values()], "number")
     cells.update({name: "label" for name in (roles.label, roles.weight) if name is not None})
     return cells if roles.qid is None else {**cells, roles.qid: "id"}

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.data.columns import cut_columns
+from rankforce.data.sources import pieces
 from rankforce.formats.registry import format_to_write
+from rankforce.formats.roles import OF_ROWS
 from rankforce.formats.streams import PathLike
 
 if TYPE_CHECKING:
@@ -26,8 +29,7 @@ class Rows(NamedTuple):
     labels: NDArray[np.float64]
     qid: NDArray[Any]
     doc_ids: NDArray[Any] | None
-    weight: NDArray[np.float64] | None
-    sources: dict[str, NDArray[np.float64]]
+    beside: dict[str, Any]  # the columns that are there, weights of queries in those of rows
 
 
 def write(
@@ -62,17 +64,17 @@ def slices(blocks: Iterator[RankingData], values: int) -> Iterator[tuple[Ranking
             raise RankforceError(f"the block from row {before} has other features than the first")
         names = data.feature_names
         step = max(values // max(len(names), 1), 1)
-        qid, doc_ids, weight = data.qid, data.doc_ids, data.row_weight  # made when asked for
-        for start in range(0, max(data.rows, 1), step):
-            rows = slice(start, start + step)
+        qid, doc_ids = data.qid, data.doc_ids  # made when asked for
+        beside = data.beside | {"weight": data.row_weight}
+        for start, features in pieces(data.features, step):
+            rows = slice(start, start + features.shape[0])
             cut = Rows(
                 before + start,
-                data.features[rows],
+                features,
                 data.labels[rows],
                 qid[rows],
                 None if doc_ids is None else doc_ids[rows],
-                None if weight is None else weight[rows],
-                {name: column[rows] for name, column in data.sources.items()},
+                cut_columns(beside, rows, slice(0)),
             )
             yield data, cut
         before += data.rows
@@ -80,10 +82,16 @@ def slices(blocks: Iterator[RankingData], values: int) -> Iterator[tuple[Ranking
         raise RankforceError("there is no block to write: expected one or more")
 
 
+def rare_columns(data: RankingData) -> list[str]:
+    """Columns of rows that have no usual name in files."""
+    return [name for name in OF_ROWS if data.beside[name] is not None]
+
+
 def lost_in_text(
     title: str, data: RankingData, *, label: str, sources: str, **has: bool
 ) -> list[str]:
     """What text does not say as the data does: names of what it `has`, the label, the sources."""
+    has |= dict.fromkeys(rare_columns(data), True)
     has["the marks and names of categories"] = bool(data.categorical)
     what = ", ".join(name.replace("_", " ") for name, is_there in has.items() if is_there)
     said = {

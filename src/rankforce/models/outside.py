@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.types import Floats
+from rankforce.data.sources import predicted
 
 ROWS = 16
 STEP = (5**0.5 - 1) / 2  # its multiples, less their whole part, are spread evenly between 0 and 1
@@ -18,7 +19,7 @@ STEP = (5**0.5 - 1) / 2  # its multiples, less their whole part, are spread even
 
 def outside_scores(base: Any, features: Any) -> Floats:
     """What a model with `predict` gives, as one number for each row."""
-    scores = np.asarray(base.predict(features), dtype=np.float64)
+    scores = np.asarray(predicted(base, features), dtype=np.float64)
     if scores.shape != (features.shape[0],):
         rows = features.shape[0]
         raise RankforceError(

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
-from rankforce.data.missing import mark_missing, with_missing
-from rankforce.data.ranking import Ranking, rank_documents
+from rankforce.data.queries import Ranking, rank_documents
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import mark_missing
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.average import mean
 from rankforce.measures.metric import Metric
@@ -202,6 +202,7 @@ class Ranker(Learnt):
                 qid=qid,
                 group=group,
                 **{"query_weight": query_weight} | weights(sample_weight, qid, group),
+                init_score=init_score,
                 sources=sources,
                 preferences=preferences,
                 feature_names=None if isinstance(feature_name, str) else feature_name,
@@ -210,7 +211,7 @@ class Ranker(Learnt):
         if not (train.has_labels or train.sources or train.preferences is not None):
             raise RankforceError("training needs labels: give y")
         base = open_base(self.base if init_model is None else init_model)
-        train = stand_on(base, with_missing(train, settings.missing))
+        train = stand_on(base, train.with_missing(settings.missing))
         part = ScoredSet("training", train, _start_scores(base, train, init_score))
         beside = {"qid": eval_qid, "group": eval_group}
         beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
@@ -220,8 +221,8 @@ class Ranker(Learnt):
             beside,
             names=eval_names,
             given=given,
-            make_data=lambda pair, own: with_missing(
-                self._eval_data(pair, train, **own), settings.missing
+            make_data=lambda pair, own: self._eval_data(pair, train, **own).with_missing(
+                settings.missing
             ),
             start_from=lambda data, start: _start_scores(base, data, start),
         )
@@ -286,8 +287,10 @@ class Ranker(Learnt):
         if pred_leaf:
             return find_leaves(model, data, steps, threads=threads)
         start = init_score
-        if start is None and model.base is not None and not steps.start:
-            start = outside_scores(model.base, data)
+        if start is None and not steps.start:
+            start = X.init_score if isinstance(X, RankingData) else None
+            if start is None and model.base is not None:
+                start = outside_scores(model.base, data)
         if pred_contrib:
             found = find_contributions(model, data, steps, threads=threads)
             total = found[:, -1]
@@ -394,7 +397,8 @@ class Ranker(Learnt):
 
 
 def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:
-    return base.scores(data) if given is None else np.asarray(given, dtype=np.float64)
+    start = data.init_score if given is None else given
+    return base.scores(data) if start is None else np.asarray(start, dtype=np.float64)
 
 
 def _relabel(data: RankingData, y: Any) -> RankingData:

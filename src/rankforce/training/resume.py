@@ -12,7 +12,9 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.columns import COLUMNS
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import as_source, to_dense
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric
 from rankforce.models.folder import has_model
@@ -75,8 +77,6 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
     """Enough of a data set to notice another one; features are looked at in a sample of rows."""
     rows = data.rows
     chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, 512)).astype(np.int64))
-    sample = data.features[chosen]
-    dense = sample if isinstance(sample, np.ndarray) else sample.toarray()
     marks = {
         "rows": rows,
         "queries": len(data.sizes),
@@ -87,13 +87,17 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
         "order of rows": _mark(data.index.row),
         "weights": _mark(data.row_weight),
         "scores to start from": _mark(base),
-        "sample of features": _mark(dense),
+        "sample of features": _mark(to_dense(as_source(data.features).take(chosen))),
     }
     marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
+    marks |= {name: _mark(data.beside[name]) for name in _BESIDE if data.beside[name] is not None}
     if data.preferences is not None:
         marks["preferences"] = _mark(np.stack([np.asarray(v, float) for v in data.preferences]))
     return marks
 
+
+# Columns that no other mark is of.
+_BESIDE = [n for n in COLUMNS if n not in ("weight", "query_weight", "init_score", "sources")]
 
 # What says that rows are the same, whatever their queries are called and scores start from.
 _ROWS = ("rows", "features", "labels", "sizes", "order of rows", "sample of features")

@@ -12,6 +12,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import predicted
 from rankforce.forces.prepared import check_scores
 from rankforce.forces.sources import index_of
 
@@ -44,7 +45,9 @@ def _find_scores(scores: Any, data: RankingData | None, rows: int) -> Floats:
             raise RankforceError("the scores are a model: give a RankingData in place of labels")
         from rankforce.training.ranker import Ranker
 
-        scores = scores.predict(data if isinstance(scores, Ranker) else data.features)
+        scores = (
+            scores.predict(data) if isinstance(scores, Ranker) else predicted(scores, data.features)
+        )
     return check_scores(scores, rows)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.matrix import dense_blocks
+from rankforce.data.sources import as_source
 from rankforce.engines.lightgbm.library import import_lightgbm
 
 
@@ -46,7 +46,7 @@ def add_contributions(text: str, features: Any, trees: range, out: Floats, *, th
     """
     booster = make_booster(text)
     # Of a sparse matrix LightGBM would return single precision.
-    for first, block in dense_blocks(features):
+    for first, block in as_source(features).blocks():
         out[first : first + len(block)] = booster.predict(
             block,
             pred_contrib=True,

@@ -15,6 +15,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
 from rankforce.engines.lightgbm.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.library import (
@@ -59,7 +60,7 @@ class LightGBM:
         self.leaf_rules = [] if self._histograms.quantised else sorted(LEAF_RULES & {*theirs})
         directions = " ".join(map(str, theirs.get(MONOTONE, ())))
         self.about = {MONOTONE: directions} if directions else {}
-        self._features = features
+        self._features = features = in_memory(features)
         lgb = import_lightgbm()
         note_lost_threads(threads)
         note_negative(features, feature_names, categorical)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
-from rankforce.data.matrix import dense_blocks
+from rankforce.data.sources import as_source
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.tree import Nodes, Tree, stack
 
@@ -21,7 +21,7 @@ def route(tree: Tree, nodes: Nodes, features: Any, *, threads: int) -> NDArray[n
     `nodes` is `stack([tree])`: made once for several data sets.
     """
     leaf = np.empty(features.shape[0], np.int32)
-    for first, block in dense_blocks(features):
+    for first, block in as_source(features).blocks():
         _route_block(tree, nodes, block, leaf[first : first + len(block)], threads)
     return leaf
 
@@ -43,7 +43,7 @@ def route_some(
     """The leaf of some rows, into `leaf`."""
     nodes = stack([tree])
     if not isinstance(features, np.ndarray):
-        leaf[rows] = route(tree, nodes, features[rows], threads=threads)
+        leaf[rows] = route(tree, nodes, as_source(features).take(rows), threads=threads)
         return
     values, width = features.reshape(-1), features.shape[1]
 
@@ -55,7 +55,7 @@ def route_some(
 
 def add_scores(nodes: Nodes, features: Any, scores: Floats, *, threads: int) -> None:
     """Add the scores of a forest to `scores`, in place."""
-    for first, block in dense_blocks(features):
+    for first, block in as_source(features).blocks():
         _score_block(nodes, block, scores[first : first + len(block)], threads)
 
 
