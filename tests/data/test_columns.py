@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from rankforce.training.checkpoint import fingerprint
+from rankforce.training.resume import fingerprint
 
 import rankforce as rf
 from rankforce.data.columns import COLUMNS, Column

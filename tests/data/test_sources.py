@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from rankforce.training.checkpoint import fingerprint
+from rankforce.training.resume import fingerprint
 
 import rankforce as rf
 from rankforce.data.sources import (
