@@ -3,88 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from rankforce.common.errors import RankforceError
+from rankforce.training.settings_table import TABLE
 
-# Other name -> ours. The value means the same.
-ALIASES = {
-    # LightGBM
-    "num_iterations": "n_estimators",
-    "num_iteration": "n_estimators",
-    "n_iter": "n_estimators",
-    "num_tree": "n_estimators",
-    "num_trees": "n_estimators",
-    "num_round": "n_estimators",
-    "num_rounds": "n_estimators",
-    "num_boost_round": "n_estimators",
-    "nrounds": "n_estimators",
-    "max_iter": "n_estimators",
-    "shrinkage_rate": "learning_rate",
-    "eta": "learning_rate",
-    "num_leaf": "num_leaves",
-    "max_leaves": "num_leaves",
-    "max_leaf": "num_leaves",
-    "max_leaf_nodes": "num_leaves",
-    "min_data_in_leaf": "min_child_samples",
-    "min_data_per_leaf": "min_child_samples",
-    "min_data": "min_child_samples",
-    "min_samples_leaf": "min_child_samples",
-    "min_sum_hessian_in_leaf": "min_child_weight",
-    "min_sum_hessian_per_leaf": "min_child_weight",
-    "min_sum_hessian": "min_child_weight",
-    "min_hessian": "min_child_weight",
-    "lambda_l1": "reg_alpha",
-    "l1_regularization": "reg_alpha",
-    "lambda_l2": "reg_lambda",
-    "l2_regularization": "reg_lambda",
-    "min_gain_to_split": "min_split_gain",
-    "bagging_fraction": "subsample",
-    "sub_row": "subsample",
-    "bagging": "subsample",
-    "bagging_freq": "subsample_freq",
-    "feature_fraction": "colsample_bytree",
-    "sub_feature": "colsample_bytree",
-    "feature_fraction_bynode": "colsample_bynode",
-    "sub_feature_bynode": "colsample_bynode",
-    "random_state": "seed",
-    "random_seed": "seed",
-    "num_threads": "threads",
-    "num_thread": "threads",
-    "n_jobs": "threads",
-    "metric": "eval_metric",
-    "metrics": "eval_metric",
-    "early_stopping_round": "early_stopping_rounds",
-    "early_stopping": "early_stopping_rounds",
-    "n_iter_no_change": "early_stopping_rounds",
-    "early_stopping_min_delta": "min_delta",
-    "lambdarank_truncation_level": "tau",
-    "sigmoid": "sigma",
-    "label_gain": "gain",
-    "use_quantized_grad": "quantised",
-    "quantized": "quantised",
-    "num_grad_quant_bins": "quantised_levels",
+# Other name -> ours, or an engine's. The value means the same.
+ALIASES = {other: one.name for one in TABLE.values() for other in one.also} | {
     "verbose": "verbosity",
-    "ndcg_eval_at": "eval_at",
-    "ndcg_at": "eval_at",
-    "map_eval_at": "eval_at",
-    "map_at": "eval_at",
     "mc": "monotone_constraints",
     "monotone_constraint": "monotone_constraints",
     "monotonic_cst": "monotone_constraints",
-    # XGBoost
-    "nthread": "threads",
-    "alpha": "reg_alpha",
-    "lambda": "reg_lambda",
-    "gamma": "min_split_gain",
-    "lambdarank_num_pair_per_sample": "tau",
-    "min_split_loss": "min_split_gain",
-    # the fork of Adalia et al. 2025
-    "lambdagap_weight": "mu",
 }
 
 # Objectives by the names that others give them.
@@ -232,11 +166,11 @@ MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
 
 
 def translate(
-    given: dict[str, Any], known: set[str], engine: Collection[str]
+    given: dict[str, Any], engine: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters under our names, and those that go to the engine, which has some of its own.
 
-    >>> translate({"eta": 0.1, "max_bin": 63}, {"learning_rate"}, {"max_bin"})
+    >>> translate({"eta": 0.1, "max_bin": 63}, {"max_bin"})
     ({'learning_rate': 0.1}, {'max_bin': 63})
     """
     ours: dict[str, Any] = {}
@@ -249,12 +183,12 @@ def translate(
         found: dict[str, Any] = {}
         if canonical in MEANINGS:
             MEANINGS[canonical](value, found)
-        elif canonical in known:
+        elif canonical in TABLE:
             found[canonical] = value
         elif canonical in engine:
             passed[canonical] = value
         else:
-            _accept_no_change(name, value, {*known, *engine})
+            _accept_no_change(name, value, engine)
         for key, new in found.items():
             if key == "objective" and _is_general(ours.get(key, "lambdarank")):
                 ours.pop(key, None)
@@ -291,8 +225,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def refuse(name: str) -> None:
-    """Complain about a parameter of others that is not there at all."""
+def _refuse(name: str) -> None:
     if name in REFUSED:
         raise RankforceError(f"{name} is not available here: {REFUSED[name]}")
 
@@ -302,7 +235,7 @@ def _is_general(objective: Any) -> bool:
     return isinstance(objective, str) and objective.strip().lower() == "lambdarank"
 
 
-def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
+def _accept_no_change(name: str, value: Any, engine: Collection[str]) -> None:
     if name in NO_CHANGE:
         if any(same(value, choice) for choice in NO_CHANGE[name]):
             return
@@ -312,8 +245,39 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
             f"{name}={value!r} is not available here: {name} can be {choices}"
             + (f" ({why})" if why else "")
         )
-    refuse(name)
-    names = {*known, *ALIASES, *MEANINGS, *NO_CHANGE}
+    _refuse(name)
+    names = {*TABLE, *engine, *ALIASES, *MEANINGS, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
     raise RankforceError(f"unknown parameter {name!r}{hint}")
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def also_called(**others: str) -> Callable[[Method], Method]:
+    """A decorator for methods: `other="ours"` takes the argument `other` for the argument `ours`.
+
+    >>> class Greeter:
+    ...     @also_called(whom="name")
+    ...     def greet(self, name=None):
+    ...         return f"hello {name}"
+    >>> Greeter().greet(whom="you")
+    'hello you'
+    """
+
+    def decorate(method: Method) -> Method:
+        @functools.wraps(method)
+        def called(self: Any, *args: Any, **given: Any) -> Any:
+            if given.pop("feature_weights", None) is not None:
+                _refuse("feature_weights")
+            for other in others.keys() & given.keys():
+                value, ours = given.pop(other), others[other]
+                if value is not None and given.get(ours) is not None:
+                    raise RankforceError(f"give {ours} or {other}, not both")
+                given[ours] = given.get(ours) if value is None else value
+            return method(self, *args, **given)
+
+        return cast(Method, called)
+
+    return decorate
