@@ -29,16 +29,10 @@ OBJECTIVES = {
     "rank:ndcg": "lambdarank-ndcg",
     "rank:map": "lambdarank(map)",
     "rank:pairwise": "ranknet",
-    # lambdarank_target of the fork of Adalia et al. 2025
-    "lambdaloss-ndcg-plus-plus": "lambdaloss-ndcg++",
+    # lambdarank_target of the fork of Adalia et al. 2025, which writes "-plus" for "+"
     "bndcg": "lambdarank-bndcg",
-    "lambdaloss-bndcg-plus-plus": "lambdaloss-bndcg++",
     "precision": "lambdarank-p@k",
     "arpk": "lambdarank-arpbk",
-    "lambdagap-s-plus": "lambdagap-s+",
-    "lambdagap-x-plus": "lambdagap-x+",
-    "lambdagap-s-plus-plus": "lambdagap-s++",
-    "lambdagap-x-plus-plus": "lambdagap-x++",
 }
 
 # Parameters of others that ask for what is always so here: accepted with these values.
@@ -119,48 +113,26 @@ REFUSED = {
 _THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
 
 
-def _norm(value: Any, out: dict[str, Any]) -> None:
-    out["norm"] = "lightgbm" if value else "none"
-
-
-def _exponential_gain(value: Any, out: dict[str, Any]) -> None:
-    if not value:
-        out["gain"] = "y"
-
-
-def _target(value: Any, out: dict[str, Any]) -> None:
-    out["objective"] = value
-
-
-def _extended(value: Any, out: dict[str, Any]) -> None:
-    if value:
-        out["objective"] = f"lambdamart-ex {value}"
-
-
-def _missing(value: Any, out: dict[str, Any]) -> None:
+def _missing(value: Any) -> dict[str, Any]:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if value is not None and not (is_number and math.isnan(value)):
-        out["missing"] = value  # NaN always is
+    is_nan = is_number and math.isnan(value)  # which is missing anyway
+    return {} if value is None or is_nan else {"missing": value}
 
 
-def _by_query(value: Any, out: dict[str, Any]) -> None:
-    out["subsample_by"] = "query" if value else "row"
-
-
-def _verbosity(value: Any, out: dict[str, Any]) -> None:
+def _verbosity(value: Any) -> dict[str, Any]:
     if not isinstance(value, int):
         raise RankforceError(f"verbosity is {value!r}: it must be an integer")
-    out["progress"] = False if value < 1 else None
+    return {"progress": False if value < 1 else None}
 
 
-# Other name -> what to do with its value.
-MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
-    "lambdarank_norm": _norm,
+# Other name -> what its value means in our words.
+MEANINGS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "lambdarank_norm": lambda value: {"norm": "lightgbm" if value else "none"},
+    "ndcg_exp_gain": lambda value: {} if value else {"gain": "y"},
+    "lambdarank_target": lambda value: {"objective": value},
+    "lambda_ex": lambda value: {"objective": f"lambdamart-ex {value}"} if value else {},
+    "bagging_by_query": lambda value: {"subsample_by": "query" if value else "row"},
     "missing": _missing,
-    "ndcg_exp_gain": _exponential_gain,
-    "lambdarank_target": _target,
-    "lambda_ex": _extended,
-    "bagging_by_query": _by_query,
     "verbosity": _verbosity,
 }
 
@@ -182,7 +154,7 @@ def translate(
             continue  # as LightGBM and XGBoost write what is at its default
         found: dict[str, Any] = {}
         if canonical in MEANINGS:
-            MEANINGS[canonical](value, found)
+            found = MEANINGS[canonical](value)
         elif canonical in TABLE:
             found[canonical] = value
         elif canonical in engine:
@@ -199,7 +171,8 @@ def translate(
             ours[key], said[key] = new, name
     if isinstance(ours.get("objective"), str):
         plain = ours["objective"].strip().lower()
-        ours["objective"] = OBJECTIVES.get(plain, ours["objective"])
+        named = plain.replace("-plus", "+") if "-plus" in plain else ours["objective"]
+        ours["objective"] = OBJECTIVES.get(plain, named)
     if isinstance(ours.get("tau"), int) and ours["tau"] >= 2**31 - 1:
         ours["tau"] = math.inf
     return ours, passed

@@ -60,6 +60,11 @@ class Ranker(Learnt):
     (...,)
     """
 
+    objective: Any
+    k: int | None
+    base: Any
+    threads: int | None
+
     def __init__(
         self,
         objective: str | AnyObjective | Any = DEFAULT.objective,
@@ -83,24 +88,7 @@ class Ranker(Learnt):
         progress: bool | None = DEFAULT.progress,
         **others: Any,
     ) -> None:
-        self.objective = objective
-        self.k = k
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.norm = norm
-        self.step = step
-        self.base = base
-        self.seed = seed
-        self.threads = threads
-        self.checkpoint = checkpoint
-        self.progress = progress
+        self.__dict__ |= {name: given for name, given in locals().items() if name in TABLE}
         self._others = others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
