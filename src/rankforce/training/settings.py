@@ -138,7 +138,7 @@ def _check(settings: Settings) -> None:
                 value = next((rate for rate in value if not _is_in(one.may, rate)), value[0])
             if not _is_in(one.may, value):
                 raise RankforceError(f"{one.name} is {value!r}: it must be {one.may}")
-        elif one.may is not None and value not in one.may:
+        elif one.may and value not in one.may:
             choices = ", ".join(map(repr, one.may))
             raise RankforceError(f"unknown {one.name} {value!r}: choose {choices}")
     if settings.importance_type is not None:

@@ -15,7 +15,8 @@ import textwrap
 from typing import Any, NamedTuple
 
 
-class Range(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Range:
     """Numbers that a setting may be.
 
     >>> print(Range(2, 126), "|", Range(0.0, whole=False, above=True))
@@ -37,6 +38,7 @@ class Range(NamedTuple):
 COUNT = Range(1)
 AMOUNT = Range(0.0, whole=False)
 SHARE = Range(0.0, 1.0, whole=False, above=True)
+SWITCH = (True, False)
 
 
 class Setting(NamedTuple):
@@ -46,14 +48,13 @@ class Setting(NamedTuple):
     default: Any
     where: str  # it applies to the "objective", to "trees", to "training", or to the "run" alone
     about: str
-    # Numbers or names that it may be; None where that takes a check of its own.
-    may: Range | tuple[str, ...] | None = None
+    # What it may be: numbers, or one of these; None where that takes a check of its own.
+    may: Range | tuple[Any, ...] | None = None
     also: tuple[str, ...] = ()  # what LightGBM, XGBoost and the published forks call it
     option: str = ""  # on the command line
     metavar: str | None = None  # of the option; a FILE or a FOLDER is beside the config file
     free: bool = False  # may differ between the parts of one run
     noted: bool = False  # is in a manifest although it is free
-
     unset: Any = None  # what it is like to leave it at None
 
     @property
@@ -68,7 +69,7 @@ class Setting(NamedTuple):
         if isinstance(self.may, Range):
             beside.insert(0, str(self.may))
         elif self.may:
-            beside.insert(0, f"{', '.join(self.may[:-1])} or {self.may[-1]}")
+            beside.insert(0, f"{', '.join(map(str, self.may[:-1]))} or {self.may[-1]}")
         return self.about + (f" ({'; '.join(beside)})" if beside else "")
 
 
@@ -157,7 +158,7 @@ class Values:
         None, "number of threads", Range(-1, 4096), unset="all cores", option="--threads",
         free=True, also="num_threads num_thread n_jobs nthread")
     quantised: bool | None = _trees(
-        None, "whether forces are rounded to a few levels", unset="where that is sound",
+        None, "whether forces are rounded to a few levels", SWITCH, unset="where that is sound",
         also="use_quantized_grad quantized")
     quantised_levels: int = _trees(
         64, "levels that forces are rounded to", Range(2, 126), also="num_grad_quant_bins")
@@ -178,7 +179,7 @@ class Values:
         metavar="FOLDER", free=True)
     checkpoint_every: int = _run(10, "trees between two checkpoints", COUNT, free=True)
     progress: bool | None = _run(
-        None, "whether to show progress", free=True,
+        None, "whether to show progress", SWITCH, free=True,
         unset="a live line in terminals, else log lines")
     importance_type: str | None = _run(
         None, "kind of feature_importances_", unset="split", free=True, noted=True)
