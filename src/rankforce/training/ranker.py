@@ -88,7 +88,8 @@ class Ranker(Learnt):
         progress: bool | None = DEFAULT.progress,
         **others: Any,
     ) -> None:
-        self.__dict__ |= {name: given for name, given in locals().items() if name in TABLE}
+        given = {**locals()}
+        self.__dict__ |= {name: given[name] for name in TABLE if name in given}
         self._others = others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
