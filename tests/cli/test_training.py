@@ -65,6 +65,14 @@ def test_a_config_file_says_the_same(folder, tmp_path):
     assert (tmp_path / "run/model.txt").read_text() == (folder / "run/model.txt").read_text()
 
 
+@pytest.mark.parametrize(("said", "tau"), [("3", 3), ("inf", float("inf"))])
+def test_a_truncation_level_is_an_integer_or_none(folder, tmp_path, said, tau):
+    arguments = ("--train", folder / "train.txt", *TREES, "--tau", said, "--out", tmp_path)
+    answer = run_inside("train", *arguments, "--quiet")
+    assert answer.returncode == 0, answer.stderr
+    assert rf.load(tmp_path).get_params()["tau"] == tau
+
+
 def test_predict_writes_a_score_for_every_row(folder, tmp_path):
     expected = rf.load(folder / "run").predict(rf.read(folder / "valid.txt"))
     arguments = ("predict", "--model", folder / "run", "--data", folder / "valid.txt")

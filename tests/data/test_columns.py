@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from rankforce.training.resume import fingerprint
 
 import rankforce as rf
 from rankforce.data.columns import COLUMNS, Column
 from rankforce.formats import convert
 from rankforce.formats.write import write
 from rankforce.training.eval_sets import is_training_set
+from rankforce.training.resume import fingerprint
 
 NAN = float("nan")
 QID = ["b", "a", "b", "c", "a", "b"]  # places 0 2 5, 1 4, 3

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from rankforce.training.resume import fingerprint
 
 import rankforce as rf
 from rankforce.data.sources import (
@@ -27,6 +26,7 @@ from rankforce.data.sources import (
 )
 from rankforce.data.stored import StoredColumns
 from rankforce.formats.write import write
+from rankforce.training.resume import fingerprint
 
 DATA = rf.make_data("yahoo", queries=60)
 X = np.ascontiguousarray(DATA.features[:, :40])

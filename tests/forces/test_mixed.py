@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.experiments.config import read_config
+from rankforce.experiments.train import read_config
 from tests import reference as ref
 from tests.contract.cases import Floats, assert_close, draw_scores
 from tests.reference import tiers

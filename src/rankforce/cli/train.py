@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import sys
 from typing import Any
 
 from rankforce.cli.files import DATA, add_columns, columns_of
 from rankforce.common.errors import RankforceError
+from rankforce.training.settings_table import RUN_KEYS, TABLE, Range
 
 EXAMPLES = """examples:
   rankforce train --train train.txt --out run/
@@ -41,45 +43,38 @@ run.toml:
   weights = [0.8, 0.2]
 """
 
-# Option on the command line -> (key of the settings, kind, help)
-OPTIONS: dict[str, tuple[str, Any, str]] = {
-    "--objective": ("objective", str, "what to train for (default lambdarank-ndcg)"),
-    "--tau": ("tau", float, "truncation level of the pairs (default k)"),
-    "--trees": ("n_estimators", int, "number of trees (default 100)"),
-    "--learning-rate": ("learning_rate", float, "how much a tree counts (default 0.1)"),
-    "--num-leaves": ("num_leaves", int, "leaves of a tree (default 31)"),
-    "--step": ("step", str, "newton, gradient or exact-newton (default newton)"),
-    "--base": ("base", str, "go on from a saved model, or start from 'regressor'"),
-    "--metric": ("eval_metric", str, "metrics to watch, with commas; the first one decides"),
-    "--early-stopping": ("early_stopping_rounds", int, "stop after so many trees without gain"),
-    "--seed": ("seed", int, "seed of all that is random (default 0)"),
-    "--threads": ("threads", int, "number of threads (default: all cores)"),
-    "--diagnose": ("diagnose", int, "record diagnostics every so many trees, for the report"),
-    "--log-to": ("log_to", str, "tensorboard:FOLDER, mlflow or mlflow:EXPERIMENT"),
-    "--checkpoint": ("checkpoint", str, "folder to write to while training, and to resume from"),
+# Options that do not just take a number or a text.
+_ACTIONS: dict[str, dict[str, Any]] = {
+    "train": {"help": DATA},
+    "valid": {"action": "append"},
+    "overwrite": {"action": "store_true", "default": None},
+    "diagnose": {"type": int},
 }
+_SHOWN = [one for one in (*RUN_KEYS.values(), *TABLE.values()) if one.option]
+
+
+def integer(text: str) -> float:
+    """An integer, or infinity."""
+    return math.inf if text == "inf" else int(text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
-    parser.add_argument("--train", metavar="FILE", help=DATA)
-    parser.add_argument(
-        "--valid", metavar="FILE", action="append", help="to watch; may be repeated"
-    )
-    parser.add_argument(
-        "--labels", metavar="NAMES", help="label columns, with commas, the main one first"
-    )
-    parser.add_argument("--preferences", metavar="FILE", help="explicit pairs of documents")
-    parser.add_argument("--out", metavar="FOLDER", help="where the model goes")
-    parser.add_argument(
-        "--overwrite", action="store_true", default=None, help="even if --out holds a model already"
-    )
     parser.add_argument("--config", metavar="FILE", help="settings as TOML")
-    parser.add_argument("-k", type=int, help="cutoff that one cares about")
-    for option, (key, kind, text) in OPTIONS.items():
-        parser.add_argument(option, dest=key, type=kind, help=text)
+    for one in _SHOWN:
+        how: dict[str, Any] = {"dest": one.name, "help": one.help}
+        if isinstance(one.may, Range):
+            how["type"] = integer if one.may.whole else float
+        if one.metavar:
+            how["metavar"] = one.metavar
+        parser.add_argument(one.option, **how | _ACTIONS.get(one.name, {}))
+    rest = ", ".join(name for name, one in TABLE.items() if not one.option)
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="any other parameter"
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"any other parameter: {rest}, or one of LightGBM or XGBoost",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -88,21 +83,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train and report."""
-    from rankforce.experiments.config import read_config, read_setting
-    from rankforce.experiments.train import train
+    from rankforce.experiments.train import read_config, read_setting, train
 
     config = read_config(options.config) if options.config else {}
-    keys = (
-        "train",
-        "valid",
-        "out",
-        "overwrite",
-        "labels",
-        "preferences",
-        "k",
-        *(key for key, _, _ in OPTIONS.values()),
-    )
-    config |= {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
+    given = {one.name: getattr(options, one.name) for one in _SHOWN}
+    config |= {name: value for name, value in given.items() if value is not None}
     config |= dict(read_setting(text) for text in options.set)
     config["columns"] = {**config.get("columns", {}), **columns_of(options)}
     if not config.get("out"):

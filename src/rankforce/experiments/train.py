@@ -1,8 +1,9 @@
-"""A whole run from one table of settings: read, train, save."""
+"""A whole run from one table of settings, or from a TOML file of them: read, train, save."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,26 +14,20 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.read import read
+from rankforce.formats.streams import local_file
 from rankforce.models.folder import has_model
 from rankforce.models.load import load_model
 from rankforce.training.callbacks.log_to import PLACES, LogTo, log_to
+from rankforce.training.settings_table import RUN_KEYS, TABLE
 
 if TYPE_CHECKING:
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.training.ranker import Ranker
 
-# Keys of a run that are no parameters of the ranker.
-RUN_KEYS = (
-    "train",
-    "valid",
-    "out",
-    "overwrite",
-    "columns",
-    "labels",
-    "preferences",
-    "diagnose",
-    "log_to",
-)
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 class NotSavedError(RankforceError):
@@ -169,3 +164,42 @@ def _data(entry: Any, columns: Mapping[str, Any], like: RankingData | None = Non
     if not isinstance(entry, (str, Path)):
         raise RankforceError(f"data is {entry!r}: expected a file name or a RankingData")
     return read(entry, like=like, needs=("label", "qid"), **columns)
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """Settings of a TOML file; names of files in it are relative to it."""
+    place = Path(path)  # of standard input: the current folder's
+    try:
+        with local_file(path) as file:
+            config = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RankforceError(f"cannot read {place}: {getattr(error, 'strerror', error)}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RankforceError(f"{place}: {error}") from None
+    for key, setting in (TABLE | RUN_KEYS).items():
+        if key in config and setting.metavar in ("FILE", "FOLDER"):
+            config[key] = _beside(place, config[key])
+    if config.get("base", "regressor") != "regressor":
+        config["base"] = _beside(place, config["base"])
+    return config
+
+
+def _beside(place: Path, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_beside(place, entry) for entry in value]
+    return str(place.parent / value) if isinstance(value, str) and value != "-" else value
+
+
+def read_setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, where the value is a number, true, false, a list, or text.
+
+    >>> read_setting("max_bin=63"), read_setting("subsample_by=query")
+    (('max_bin', 63), ('subsample_by', 'query'))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise RankforceError(f"--set {text!r}: expected NAME=VALUE, as in --set max_bin=63")
+    try:
+        return name.strip(), tomllib.loads(f"x = {value.strip()}")["x"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()

@@ -3,88 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from rankforce.common.errors import RankforceError
+from rankforce.training.settings_table import TABLE
 
-# Other name -> ours. The value means the same.
-ALIASES = {
-    # LightGBM
-    "num_iterations": "n_estimators",
-    "num_iteration": "n_estimators",
-    "n_iter": "n_estimators",
-    "num_tree": "n_estimators",
-    "num_trees": "n_estimators",
-    "num_round": "n_estimators",
-    "num_rounds": "n_estimators",
-    "num_boost_round": "n_estimators",
-    "nrounds": "n_estimators",
-    "max_iter": "n_estimators",
-    "shrinkage_rate": "learning_rate",
-    "eta": "learning_rate",
-    "num_leaf": "num_leaves",
-    "max_leaves": "num_leaves",
-    "max_leaf": "num_leaves",
-    "max_leaf_nodes": "num_leaves",
-    "min_data_in_leaf": "min_child_samples",
-    "min_data_per_leaf": "min_child_samples",
-    "min_data": "min_child_samples",
-    "min_samples_leaf": "min_child_samples",
-    "min_sum_hessian_in_leaf": "min_child_weight",
-    "min_sum_hessian_per_leaf": "min_child_weight",
-    "min_sum_hessian": "min_child_weight",
-    "min_hessian": "min_child_weight",
-    "lambda_l1": "reg_alpha",
-    "l1_regularization": "reg_alpha",
-    "lambda_l2": "reg_lambda",
-    "l2_regularization": "reg_lambda",
-    "min_gain_to_split": "min_split_gain",
-    "bagging_fraction": "subsample",
-    "sub_row": "subsample",
-    "bagging": "subsample",
-    "bagging_freq": "subsample_freq",
-    "feature_fraction": "colsample_bytree",
-    "sub_feature": "colsample_bytree",
-    "feature_fraction_bynode": "colsample_bynode",
-    "sub_feature_bynode": "colsample_bynode",
-    "random_state": "seed",
-    "random_seed": "seed",
-    "num_threads": "threads",
-    "num_thread": "threads",
-    "n_jobs": "threads",
-    "metric": "eval_metric",
-    "metrics": "eval_metric",
-    "early_stopping_round": "early_stopping_rounds",
-    "early_stopping": "early_stopping_rounds",
-    "n_iter_no_change": "early_stopping_rounds",
-    "early_stopping_min_delta": "min_delta",
-    "lambdarank_truncation_level": "tau",
-    "sigmoid": "sigma",
-    "label_gain": "gain",
-    "use_quantized_grad": "quantised",
-    "quantized": "quantised",
-    "num_grad_quant_bins": "quantised_levels",
+# Other name -> ours, or an engine's. The value means the same.
+ALIASES = {other: one.name for one in TABLE.values() for other in one.also} | {
     "verbose": "verbosity",
-    "ndcg_eval_at": "eval_at",
-    "ndcg_at": "eval_at",
-    "map_eval_at": "eval_at",
-    "map_at": "eval_at",
     "mc": "monotone_constraints",
     "monotone_constraint": "monotone_constraints",
     "monotonic_cst": "monotone_constraints",
-    # XGBoost
-    "nthread": "threads",
-    "alpha": "reg_alpha",
-    "lambda": "reg_lambda",
-    "gamma": "min_split_gain",
-    "lambdarank_num_pair_per_sample": "tau",
-    "min_split_loss": "min_split_gain",
-    # the fork of Adalia et al. 2025
-    "lambdagap_weight": "mu",
 }
 
 # Objectives by the names that others give them.
@@ -95,16 +29,10 @@ OBJECTIVES = {
     "rank:ndcg": "lambdarank-ndcg",
     "rank:map": "lambdarank(map)",
     "rank:pairwise": "ranknet",
-    # lambdarank_target of the fork of Adalia et al. 2025
-    "lambdaloss-ndcg-plus-plus": "lambdaloss-ndcg++",
+    # lambdarank_target of the fork of Adalia et al. 2025, which writes "-plus" for "+"
     "bndcg": "lambdarank-bndcg",
-    "lambdaloss-bndcg-plus-plus": "lambdaloss-bndcg++",
     "precision": "lambdarank-p@k",
     "arpk": "lambdarank-arpbk",
-    "lambdagap-s-plus": "lambdagap-s+",
-    "lambdagap-x-plus": "lambdagap-x+",
-    "lambdagap-s-plus-plus": "lambdagap-s++",
-    "lambdagap-x-plus-plus": "lambdagap-x++",
 }
 
 # Parameters of others that ask for what is always so here: accepted with these values.
@@ -185,58 +113,36 @@ REFUSED = {
 _THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
 
 
-def _norm(value: Any, out: dict[str, Any]) -> None:
-    out["norm"] = "lightgbm" if value else "none"
-
-
-def _exponential_gain(value: Any, out: dict[str, Any]) -> None:
-    if not value:
-        out["gain"] = "y"
-
-
-def _target(value: Any, out: dict[str, Any]) -> None:
-    out["objective"] = value
-
-
-def _extended(value: Any, out: dict[str, Any]) -> None:
-    if value:
-        out["objective"] = f"lambdamart-ex {value}"
-
-
-def _missing(value: Any, out: dict[str, Any]) -> None:
+def _missing(value: Any) -> dict[str, Any]:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if value is not None and not (is_number and math.isnan(value)):
-        out["missing"] = value  # NaN always is
+    is_nan = is_number and math.isnan(value)  # which is missing anyway
+    return {} if value is None or is_nan else {"missing": value}
 
 
-def _by_query(value: Any, out: dict[str, Any]) -> None:
-    out["subsample_by"] = "query" if value else "row"
-
-
-def _verbosity(value: Any, out: dict[str, Any]) -> None:
+def _verbosity(value: Any) -> dict[str, Any]:
     if not isinstance(value, int):
         raise RankforceError(f"verbosity is {value!r}: it must be an integer")
-    out["progress"] = False if value < 1 else None
+    return {"progress": False if value < 1 else None}
 
 
-# Other name -> what to do with its value.
-MEANINGS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
-    "lambdarank_norm": _norm,
+# Other name -> what its value means in our words.
+MEANINGS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "lambdarank_norm": lambda value: {"norm": "lightgbm" if value else "none"},
+    "ndcg_exp_gain": lambda value: {} if value else {"gain": "y"},
+    "lambdarank_target": lambda value: {"objective": value},
+    "lambda_ex": lambda value: {"objective": f"lambdamart-ex {value}"} if value else {},
+    "bagging_by_query": lambda value: {"subsample_by": "query" if value else "row"},
     "missing": _missing,
-    "ndcg_exp_gain": _exponential_gain,
-    "lambdarank_target": _target,
-    "lambda_ex": _extended,
-    "bagging_by_query": _by_query,
     "verbosity": _verbosity,
 }
 
 
 def translate(
-    given: dict[str, Any], known: set[str], engine: Collection[str]
+    given: dict[str, Any], engine: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters under our names, and those that go to the engine, which has some of its own.
 
-    >>> translate({"eta": 0.1, "max_bin": 63}, {"learning_rate"}, {"max_bin"})
+    >>> translate({"eta": 0.1, "max_bin": 63}, {"max_bin"})
     ({'learning_rate': 0.1}, {'max_bin': 63})
     """
     ours: dict[str, Any] = {}
@@ -248,13 +154,13 @@ def translate(
             continue  # as LightGBM and XGBoost write what is at its default
         found: dict[str, Any] = {}
         if canonical in MEANINGS:
-            MEANINGS[canonical](value, found)
-        elif canonical in known:
+            found = MEANINGS[canonical](value)
+        elif canonical in TABLE:
             found[canonical] = value
         elif canonical in engine:
             passed[canonical] = value
         else:
-            _accept_no_change(name, value, {*known, *engine})
+            _accept_no_change(name, value, engine)
         for key, new in found.items():
             if key == "objective" and _is_general(ours.get(key, "lambdarank")):
                 ours.pop(key, None)
@@ -265,7 +171,8 @@ def translate(
             ours[key], said[key] = new, name
     if isinstance(ours.get("objective"), str):
         plain = ours["objective"].strip().lower()
-        ours["objective"] = OBJECTIVES.get(plain, ours["objective"])
+        named = plain.replace("-plus", "+") if "-plus" in plain else ours["objective"]
+        ours["objective"] = OBJECTIVES.get(plain, named)
     if isinstance(ours.get("tau"), int) and ours["tau"] >= 2**31 - 1:
         ours["tau"] = math.inf
     return ours, passed
@@ -291,8 +198,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def refuse(name: str) -> None:
-    """Complain about a parameter of others that is not there at all."""
+def _refuse(name: str) -> None:
     if name in REFUSED:
         raise RankforceError(f"{name} is not available here: {REFUSED[name]}")
 
@@ -302,7 +208,7 @@ def _is_general(objective: Any) -> bool:
     return isinstance(objective, str) and objective.strip().lower() == "lambdarank"
 
 
-def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
+def _accept_no_change(name: str, value: Any, engine: Collection[str]) -> None:
     if name in NO_CHANGE:
         if any(same(value, choice) for choice in NO_CHANGE[name]):
             return
@@ -312,8 +218,39 @@ def _accept_no_change(name: str, value: Any, known: set[str]) -> None:
             f"{name}={value!r} is not available here: {name} can be {choices}"
             + (f" ({why})" if why else "")
         )
-    refuse(name)
-    names = {*known, *ALIASES, *MEANINGS, *NO_CHANGE}
+    _refuse(name)
+    names = {*TABLE, *engine, *ALIASES, *MEANINGS, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
     raise RankforceError(f"unknown parameter {name!r}{hint}")
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def also_called(**others: str) -> Callable[[Method], Method]:
+    """A decorator for methods: `other="ours"` takes the argument `other` for the argument `ours`.
+
+    >>> class Greeter:
+    ...     @also_called(whom="name")
+    ...     def greet(self, name=None):
+    ...         return f"hello {name}"
+    >>> Greeter().greet(whom="you")
+    'hello you'
+    """
+
+    def decorate(method: Method) -> Method:
+        @functools.wraps(method)
+        def called(self: Any, *args: Any, **given: Any) -> Any:
+            if given.pop("feature_weights", None) is not None:
+                _refuse("feature_weights")
+            for other in others.keys() & given.keys():
+                value, ours = given.pop(other), others[other]
+                if value is not None and given.get(ours) is not None:
+                    raise RankforceError(f"give {ours} or {other}, not both")
+                given[ours] = given.get(ours) if value is None else value
+            return method(self, *args, **given)
+
+        return cast(Method, called)
+
+    return decorate

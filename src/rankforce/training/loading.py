@@ -10,7 +10,7 @@ from rankforce.models.folder import MANIFEST
 from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.ranker import Ranker
-from rankforce.training.settings import Settings
+from rankforce.training.settings_table import DEFAULT
 
 
 def load(path: str | Path, *, base: Any = None) -> Ranker:
@@ -36,11 +36,10 @@ def load_one(path: str | Path, base: Any) -> Ranker:
 
 def make_ranker(model: Model) -> Ranker:
     """A fitted ranker around a model."""
-    defaults = Settings()
     params: dict[str, Any] = {
         name: _restored(value)
         for name, value in model.parameters.items()
-        if name != "base" and getattr(defaults, name, None) != value
+        if name != "base" and getattr(DEFAULT, name, None) != value
     }
     try:
         ranker = Ranker(**params)

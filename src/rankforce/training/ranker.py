@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,7 @@ from rankforce.measures.average import mean
 from rankforce.measures.metric import Metric
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.outside import outside_scores
-from rankforce.training.aliases import same
-from rankforce.training.also_called import also_called
+from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
 from rankforce.training.callbacks.theirs import understand
 from rankforce.training.eval_functions import of_queries
@@ -41,19 +41,16 @@ from rankforce.training.prediction import (
     find_leaves,
 )
 from rankforce.training.settings import Settings, make_settings
+from rankforce.training.settings_table import DEFAULT, TABLE, settings_help
 from rankforce.training.watch import make_metrics
 
 
 class Ranker(Learnt):
     """A ranker of boosted trees for any objective of :func:`rankforce.objective`.
 
-    `k` is the cutoff one cares about; the other parameters of the objective (`tau`, `mu`, `gain`,
-    ...) go by name too. Trees have LightGBM's parameters under its names or XGBoost's.
-    `step` is how far a leaf moves: "newton", "gradient" or "exact-newton". `base` is what the first
-    tree starts from: None, "regressor" (trees fitted to the labels), a ranker, its folder or a
-    model of LightGBM, whose trees come first, or any other model with `predict`.
-    `checkpoint` is a folder to write to while training, and to resume from. `progress` is None (a
-    live line in terminals, else log lines), True or False.
+    Every setting below goes by its name, or by one that LightGBM or XGBoost has for it, and so do
+    parameters of the engine that grows the trees. With a `base` that is made of trees, those come
+    first.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=50, seed=1)
@@ -62,47 +59,36 @@ class Ranker(Learnt):
     (...,)
     """
 
+    objective: Any
+    k: int | None
+    base: Any
+    threads: int | None
+
     def __init__(
         self,
-        objective: str | AnyObjective | Any = "lambdarank-ndcg",
+        objective: str | AnyObjective | Any = DEFAULT.objective,
         *,
-        k: int | None = None,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        min_child_samples: int = 20,
-        subsample: float = 1.0,
-        colsample_bytree: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
-        norm: str = "lightgbm",
-        step: str = "newton",
-        base: Any = None,
-        seed: int = 0,
-        threads: int | None = None,
-        checkpoint: str | Path | None = None,
-        progress: bool | None = None,
+        k: int | None = DEFAULT.k,
+        n_estimators: int = DEFAULT.n_estimators,
+        learning_rate: float = DEFAULT.learning_rate,
+        num_leaves: int = DEFAULT.num_leaves,
+        max_depth: int = DEFAULT.max_depth,
+        min_child_samples: int = DEFAULT.min_child_samples,
+        subsample: float = DEFAULT.subsample,
+        colsample_bytree: float = DEFAULT.colsample_bytree,
+        reg_alpha: float = DEFAULT.reg_alpha,
+        reg_lambda: float = DEFAULT.reg_lambda,
+        norm: str = DEFAULT.norm,
+        step: str = DEFAULT.step,
+        base: Any = DEFAULT.base,
+        seed: int = DEFAULT.seed,
+        threads: int | None = DEFAULT.threads,
+        checkpoint: str | Path | None = DEFAULT.checkpoint,
+        progress: bool | None = DEFAULT.progress,
         **others: Any,
     ) -> None:
-        self.objective = objective
-        self.k = k
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.norm = norm
-        self.step = step
-        self.base = base
-        self.seed = seed
-        self.threads = threads
-        self.checkpoint = checkpoint
-        self.progress = progress
+        given = {**locals()}
+        self.__dict__ |= {name: given[name] for name in TABLE if name in given}
         self._others = others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -123,8 +109,9 @@ class Ranker(Learnt):
     def settings(self, **more: Any) -> Settings:
         """The settings that `fit` would use; a mistake among the parameters is an error."""
         given = self.get_params(deep=False)
-        defaults = type(self)().get_params(deep=False)
-        kept = {n: v for n, v in given.items() if n in self._others or not same(v, defaults[n])}
+        # Parameters that a subclass adds are its own.
+        own = {name: value for name, value in given.items() if name in TABLE}
+        kept = {n: v for n, v in own.items() if not same(v, TABLE[n].default)} | self._others
         kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
         return make_settings(kept, **more)
 
@@ -394,6 +381,9 @@ class Ranker(Learnt):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+
+Ranker.__doc__ = f"{Ranker.__doc__}\n{indent(settings_help(), '    ')}\n    "
 
 
 def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:

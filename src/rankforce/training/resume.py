@@ -21,35 +21,23 @@ from rankforce.models.folder import has_model
 from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.base import Base
-from rankforce.training.settings import NAMES, Settings
+from rankforce.training.settings import Settings
+from rankforce.training.settings_table import TABLE
 
-# May differ between the parts of one run.
-_FREE = {
-    "threads",
-    "progress",
-    "checkpoint",
-    "checkpoint_every",
-    "n_estimators",
-    "early_stopping_rounds",
-    "min_delta",
-    "eval_at",  # the metrics have their cutoffs
-    "importance_type",
-}
+_FREE = {name for name, setting in TABLE.items() if setting.free}
+_KEPT = [*sorted({*TABLE} - _FREE), *(name for name in TABLE if TABLE[name].noted)]
 
 
 def record(
     settings: Settings, objective: AnyObjective, metrics: Sequence[Metric], base: Base
 ) -> dict[str, Any]:
     """The settings that decide a model, as JSON can hold them."""
-    values = {name: getattr(settings, name) for name in sorted(NAMES - _FREE)}
+    values = {name: getattr(settings, name) for name in _KEPT}
     values["base"] = base.mark or settings.base
     values["objective"] = objective.name
     if isinstance(settings.objective, (AnyObjective, Mapping)):
         values["objective"] = objective.described()
     values["eval_metric"] = [metric.name for metric in metrics]
-    values["n_estimators"] = settings.n_estimators
-    values["early_stopping_rounds"] = settings.early_stopping_rounds
-    values["importance_type"] = settings.importance_type
     values |= settings.passed
     return {name: _plain(value) for name, value in values.items() if value is not None}
 

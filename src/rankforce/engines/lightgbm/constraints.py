@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,6 @@ def read_interaction(given: Any) -> list[list[str | int]]:
         raise RankforceError(f"{INTERACTION} is {given!r}: it must be {_INTERACTION_FORMS}")
     groups = [sorted(one, key=str) if isinstance(one, (set, frozenset)) else one for one in value]
     return [[_name_or_number(one, given) for one in group] for group in groups]
-
-
-READERS: dict[str, Callable[[Any], Any]] = {MONOTONE: read_monotone, INTERACTION: read_interaction}
 
 
 def for_features(

@@ -6,105 +6,73 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.engines.lightgbm.constraints import READERS
+from rankforce.engines.lightgbm.constraints import read_interaction, read_monotone
 
-# Setting of ours -> LightGBM's name and its default, at which it is not said.
-NAMED: dict[str, tuple[str, Any]] = {
-    "num_leaves": ("num_leaves", 31),
-    "max_depth": ("max_depth", -1),
-    "min_child_samples": ("min_data_in_leaf", 20),
-    "min_child_weight": ("min_sum_hessian_in_leaf", 1e-3),
-    "min_split_gain": ("min_gain_to_split", 0.0),
-    "reg_alpha": ("lambda_l1", 0.0),
-    "reg_lambda": ("lambda_l2", 0.0),
-    "colsample_bytree": ("feature_fraction", 1.0),
-    "colsample_bynode": ("feature_fraction_bynode", 1.0),
+
+class Parameter(NamedTuple):
+    """What is known of a parameter of LightGBM's."""
+
+    # Integer histograms were tried under it and are sound. Any other, with another value than its
+    # default, means plain histograms: in LightGBM 4.7 integer ones go wrong together with column
+    # sampling (lightgbm-org/LightGBM pull request 7397).
+    sound: bool = False
+    leaf_rule: bool = False  # it decides values of leaves: then LightGBM's own are taken
+    unresumable: bool = False  # it depends on trees before, which a new booster does not know
+    read: Callable[[Any], Any] = lambda value: value
+    ours: str = ""  # the setting that becomes it
+    default: Any = None  # of LightGBM, at which a setting of ours is not said
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "num_leaves": Parameter(sound=True, ours="num_leaves", default=31),
+    "max_depth": Parameter(sound=True, ours="max_depth", default=-1),
+    "min_data_in_leaf": Parameter(sound=True, ours="min_child_samples", default=20),
+    "min_sum_hessian_in_leaf": Parameter(sound=True, ours="min_child_weight", default=1e-3),
+    "min_gain_to_split": Parameter(sound=True, ours="min_split_gain", default=0.0),
+    "lambda_l1": Parameter(sound=True, ours="reg_alpha", default=0.0),
+    "lambda_l2": Parameter(sound=True, ours="reg_lambda", default=0.0),
+    "feature_fraction": Parameter(ours="colsample_bytree", default=1.0),
+    "feature_fraction_bynode": Parameter(ours="colsample_bynode", default=1.0),
+    "max_bin": Parameter(sound=True),
+    "max_bin_by_feature": Parameter(),
+    "min_data_in_bin": Parameter(sound=True),
+    "bin_construct_sample_cnt": Parameter(sound=True),
+    "data_random_seed": Parameter(sound=True),
+    "feature_pre_filter": Parameter(sound=True),
+    "enable_bundle": Parameter(sound=True),
+    "is_enable_sparse": Parameter(),
+    "use_missing": Parameter(sound=True),
+    "zero_as_missing": Parameter(),
+    "histogram_pool_size": Parameter(),
+    "extra_trees": Parameter(leaf_rule=True, unresumable=True),
+    "extra_seed": Parameter(),
+    "path_smooth": Parameter(leaf_rule=True),
+    "max_delta_step": Parameter(leaf_rule=True),
+    "min_data_per_group": Parameter(),
+    "max_cat_threshold": Parameter(),
+    "cat_l2": Parameter(leaf_rule=True),
+    "cat_smooth": Parameter(leaf_rule=True),
+    "max_cat_to_onehot": Parameter(),
+    "monotone_constraints": Parameter(leaf_rule=True, read=read_monotone),
+    "monotone_constraints_method": Parameter(),
+    "monotone_penalty": Parameter(leaf_rule=True),
+    "interaction_constraints": Parameter(read=read_interaction),
+    "feature_contri": Parameter(),
+    "forcedsplits_filename": Parameter(),
+    "forcedbins_filename": Parameter(),
+    "cegb_tradeoff": Parameter(),
+    "cegb_penalty_split": Parameter(unresumable=True),
+    "cegb_penalty_feature_lazy": Parameter(unresumable=True),
+    "cegb_penalty_feature_coupled": Parameter(unresumable=True),
 }
+# Those that LightGBM gets as they are, and how their values are read.
+OWN = {name: one.read for name, one in PARAMETERS.items() if not one.ours}
+LEAF_RULES = {name for name, one in PARAMETERS.items() if one.leaf_rule}
+UNRESUMABLE = frozenset(name for name, one in PARAMETERS.items() if one.unresumable)
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
 # (`benchmarks/quality.py`; with 63 bins a synthetic set lost a little). Half the rows that it finds
 # bins from are enough for them, and take half the memory, 160 MB for 136 features.
 BINNING = {"max_bin": 127, "bin_construct_sample_cnt": 100_000}
-
-
-def _as_given(value: Any) -> Any:
-    return value
-
-
-# Parameters that LightGBM gets as they are, and how their values are read.
-OWN: dict[str, Callable[[Any], Any]] = dict.fromkeys(
-    (
-        "max_bin",
-        "max_bin_by_feature",
-        "min_data_in_bin",
-        "bin_construct_sample_cnt",
-        "data_random_seed",
-        "feature_pre_filter",
-        "enable_bundle",
-        "is_enable_sparse",
-        "use_missing",
-        "zero_as_missing",
-        "histogram_pool_size",
-        "extra_trees",
-        "extra_seed",
-        "path_smooth",
-        "max_delta_step",
-        "min_data_per_group",
-        "max_cat_threshold",
-        "cat_l2",
-        "cat_smooth",
-        "max_cat_to_onehot",
-        "monotone_constraints_method",
-        "monotone_penalty",
-        "feature_contri",
-        "forcedsplits_filename",
-        "forcedbins_filename",
-        "cegb_tradeoff",
-        "cegb_penalty_split",
-        "cegb_penalty_feature_lazy",
-        "cegb_penalty_feature_coupled",
-    ),
-    _as_given,
-)
-OWN |= READERS
-
-# Those that decide values of leaves: then its own values are taken.
-LEAF_RULES = {
-    "path_smooth",
-    "max_delta_step",
-    "monotone_constraints",
-    "monotone_penalty",
-    "cat_l2",
-    "cat_smooth",
-    "extra_trees",
-}
-# Those whose effect depends on trees before, in ways that a new booster does not know.
-UNRESUMABLE = frozenset(
-    {
-        "extra_trees",
-        "cegb_penalty_split",
-        "cegb_penalty_feature_lazy",
-        "cegb_penalty_feature_coupled",
-    }
-)
-# Those under which integer histograms were tried and are sound. Any other, with another value than
-# its default, means plain histograms: in LightGBM 4.7 integer ones go wrong together with column
-# sampling (lightgbm-org/LightGBM pull request 7397).
-SOUND = {
-    "num_leaves",
-    "max_depth",
-    "min_data_in_leaf",
-    "min_sum_hessian_in_leaf",
-    "lambda_l1",
-    "lambda_l2",
-    "min_gain_to_split",
-    "max_bin",
-    "min_data_in_bin",
-    "bin_construct_sample_cnt",
-    "data_random_seed",
-    "feature_pre_filter",
-    "enable_bundle",
-    "use_missing",
-}
 
 
 def translated(given: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +81,8 @@ def translated(given: dict[str, Any]) -> dict[str, Any]:
     >>> translated({"num_leaves": 31, "reg_lambda": 2.0, "max_bin": 63})
     {'max_bin': 63, 'bin_construct_sample_cnt': 100000, 'lambda_l2': 2.0}
     """
-    named = {NAMED[name]: value for name, value in given.items() if name in NAMED}
-    known = {name: value for (name, default), value in named.items() if value != default}
+    named = {name: given[one.ours] for name, one in PARAMETERS.items() if one.ours in given}
+    known = {name: value for name, value in named.items() if value != PARAMETERS[name].default}
     return BINNING | known | {name: value for name, value in given.items() if name in OWN}
 
 
@@ -134,7 +102,7 @@ def choose_histograms(wish: bool | None, bins: int, others: dict[str, Any]) -> H
     >>> choose_histograms(None, 32, {"feature_fraction": 0.5}).why
     'plain histograms: feature_fraction is not sound with quantised forces'
     """
-    unsound = sorted(set(others) - SOUND)
+    unsound = sorted(name for name in others if not PARAMETERS.get(name, Parameter()).sound)
     if wish is False:
         return Histograms(False, 0, "plain histograms, as asked")
     if unsound and wish:

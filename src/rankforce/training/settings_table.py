@@ -1,0 +1,233 @@
+# ruff: noqa: RUF009 - each of the calls below makes a field of the table.
+"""Every setting, in one table: a line each.
+
+The estimator's parameters and their defaults, options of the command line, keys of config files,
+checks, other libraries' names, what a manifest keeps and what a resumed run may change follow from
+it. It imports next to nothing: the command line's help reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import textwrap
+from typing import Any, NamedTuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Numbers that a setting may be.
+
+    >>> print(Range(2, 126), "|", Range(0.0, whole=False, above=True))
+    an integer from 2 to 126 | a number above 0
+    """
+
+    least: float
+    most: float = math.inf
+    whole: bool = True
+    above: bool = False  # the least itself is too little
+
+    def __str__(self) -> str:
+        kind = "an integer" if self.whole else "a number"
+        first = "above" if self.above else "from"
+        last = "" if self.most == math.inf else f" to {self.most:g}"
+        return f"{kind} {first} {self.least:g}{last}"
+
+
+COUNT = Range(1)
+AMOUNT = Range(0.0, whole=False)
+SHARE = Range(0.0, 1.0, whole=False, above=True)
+SWITCH = (True, False)
+
+
+class Setting(NamedTuple):
+    """What is known of a setting."""
+
+    name: str
+    default: Any
+    where: str  # it applies to the "objective", to "trees", to "training", or to the "run" alone
+    about: str
+    # What it may be: numbers, or one of these; None where that takes a check of its own.
+    may: Range | tuple[Any, ...] | None = None
+    also: tuple[str, ...] = ()  # what LightGBM, XGBoost and the published forks call it
+    option: str = ""  # on the command line
+    metavar: str | None = None  # of the option; a FILE or a FOLDER is beside the config file
+    free: bool = False  # may differ between the parts of one run
+    noted: bool = False  # is in a manifest although it is free
+    unset: Any = None  # what it is like to leave it at None
+
+    @property
+    def help(self) -> str:
+        """The setting in half a sentence.
+
+        >>> TABLE["num_leaves"].help
+        'leaves of a tree (an integer from 2 to 131072; default 31)'
+        """
+        default = self.unset if self.default is None else self.default
+        beside = [] if default is None else [f"default {default}"]
+        if isinstance(self.may, Range):
+            beside.insert(0, str(self.may))
+        elif self.may:
+            beside.insert(0, f"{', '.join(map(str, self.may[:-1]))} or {self.may[-1]}")
+        return self.about + (f" ({'; '.join(beside)})" if beside else "")
+
+
+def _setting(where: str, default: Any, about: str, may: Any = None, **more: Any) -> Any:
+    more["also"] = tuple(more.get("also", "").split())
+    metadata = {"where": where, "about": about, "may": may, **more}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_objective, _trees, _training, _run = (
+    functools.partial(_setting, where) for where in ("objective", "trees", "training", "run")
+)
+
+
+# fmt: off
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """A value of each setting, and parameters that go to the engine as they are."""
+
+    objective: Any = _training(
+        "lambdarank-ndcg", "what to train for: a name, or what rf.objective takes or makes",
+        option="--objective")
+    k: int | None = _objective(None, "cutoff that one cares about", COUNT, option="-k")
+    tau: float | None = _objective(
+        None, "truncation level of the pairs", COUNT, unset="k", option="--tau",
+        also="lambdarank_truncation_level lambdarank_num_pair_per_sample")
+    mu: float | None = _objective(
+        None, "weight of the second part of a hybrid", AMOUNT, also="lambdagap_weight")
+    gain: Any = _objective(
+        None, "worth of a label: '2^y-1', 'y', 'binary', a table or a function", also="label_gain")
+    sigma: float = _objective(
+        1.0, "steepness of the cost", Range(1e-3, 1e3, whole=False), also="sigmoid")
+    delta_offset: int | None = _objective(
+        None, "1 for rank distances as the published forks have them", Range(0, 1))
+    p: float | None = _objective(None, "persistence of RBP, between 0 and 1")
+    max_label: float | None = _objective(None, "top grade of ERR", AMOUNT)
+    cost: str = _objective("logistic", "what a pair costs", ("logistic", "sigmoid"))
+    center: float = _objective(0.0, "what the sigmoid cost is around")
+
+    norm: str = _training(
+        "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
+    step: str = _training(
+        "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step")
+    base: Any = _training(
+        None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
+        "predict, or 'regressor', trees fitted to the labels", option="--base")
+    base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT)
+    n_estimators: int = _training(
+        100, "number of trees", COUNT, option="--trees", free=True, noted=True,
+        also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
+        "num_boost_round nrounds max_iter")
+    learning_rate: Any = _training(  # a number, or one for each tree
+        0.1, "how much a tree counts", Range(0.0, whole=False, above=True),
+        option="--learning-rate", also="shrinkage_rate eta")
+
+    num_leaves: int = _trees(
+        31, "leaves of a tree", Range(2, 131072), option="--num-leaves",
+        also="num_leaf max_leaves max_leaf max_leaf_nodes")
+    max_depth: int = _trees(-1, "depth of a tree at most, -1 without a limit", Range(-1))
+    min_child_samples: int = _trees(
+        20, "documents of a leaf at least", Range(0),
+        also="min_data_in_leaf min_data_per_leaf min_data min_samples_leaf")
+    min_child_weight: float = _trees(
+        1e-3, "sum of second derivatives of a leaf at least", AMOUNT,
+        also="min_sum_hessian_in_leaf min_sum_hessian_per_leaf min_sum_hessian min_hessian")
+    min_split_gain: float = _trees(
+        0.0, "gain of a split at least", AMOUNT, also="min_gain_to_split gamma min_split_loss")
+    reg_alpha: float = _trees(
+        0.0, "L1 penalty of leaves", AMOUNT, also="lambda_l1 l1_regularization alpha")
+    reg_lambda: float = _trees(
+        0.0, "L2 penalty of leaves", AMOUNT, also="lambda_l2 l2_regularization lambda")
+    subsample: float = _training(
+        1.0, "share of the rows that a tree sees", SHARE, also="bagging_fraction sub_row bagging")
+    subsample_freq: int = _training(
+        1, "trees between two draws of rows, 0 for none", Range(0), also="bagging_freq")
+    subsample_by: str = _training("row", "what is drawn as a whole", ("row", "query"))
+    colsample_bytree: float = _trees(
+        1.0, "share of the columns that a tree sees", SHARE, also="feature_fraction sub_feature")
+    colsample_bynode: float = _trees(
+        1.0, "share of the columns that a split sees", SHARE,
+        also="feature_fraction_bynode sub_feature_bynode")
+    seed: int = _training(
+        0, "seed of all that is random", Range(0, 2**31 - 1), option="--seed",
+        also="random_state random_seed")
+    threads: int | None = _run(
+        None, "number of threads", Range(-1, 4096), unset="all cores", option="--threads",
+        free=True, also="num_threads num_thread n_jobs nthread")
+    quantised: bool | None = _trees(
+        None, "whether forces are rounded to a few levels", SWITCH, unset="where that is sound",
+        also="use_quantized_grad quantized")
+    quantised_levels: int = _trees(
+        64, "levels that forces are rounded to", Range(2, 126), also="num_grad_quant_bins")
+
+    eval_metric: Any = _training(
+        None, "metrics to watch, with commas; the first one decides", option="--metric",
+        also="metric metrics")
+    eval_at: Any = _training(  # free, as the metrics have their cutoffs
+        None, "cutoffs of metrics that have none", free=True,
+        also="ndcg_eval_at ndcg_at map_eval_at map_at")
+    early_stopping_rounds: int | None = _training(
+        None, "stop after so many trees without gain", COUNT, option="--early-stopping", free=True,
+        noted=True, also="early_stopping_round early_stopping n_iter_no_change")
+    min_delta: float = _training(
+        0.0, "what counts as a gain", AMOUNT, free=True, also="early_stopping_min_delta")
+    checkpoint: Any = _run(
+        None, "folder to write to while training, and to resume from", option="--checkpoint",
+        metavar="FOLDER", free=True)
+    checkpoint_every: int = _run(10, "trees between two checkpoints", COUNT, free=True)
+    progress: bool | None = _run(
+        None, "whether to show progress", SWITCH, free=True,
+        unset="a live line in terminals, else log lines")
+    importance_type: str | None = _run(
+        None, "kind of feature_importances_", unset="split", free=True, noted=True)
+    missing: float | None = _training(None, "number that stands for a missing value beside NaN")
+    engine: str | None = _training(None, "what grows the trees", unset="lightgbm")
+    passed: dict[str, Any] = dataclasses.field(default_factory=dict)
+# fmt: on
+
+
+DEFAULT = Values()
+TABLE: dict[str, Setting] = {
+    field.name: Setting(field.name, field.default, **field.metadata)
+    for field in dataclasses.fields(Values)
+    if field.metadata
+}
+
+# Keys of a run that are no settings of a ranker: data, and what becomes of the model.
+RUN_KEYS: dict[str, Setting] = {
+    name: Setting(name, None, "run", about, option=option, metavar=metavar)
+    for name, option, metavar, about in (
+        ("train", "--train", "FILE", "documents with labels"),
+        ("valid", "--valid", "FILE", "to watch; may be repeated"),
+        ("labels", "--labels", "NAMES", "label columns, with commas, the main one first"),
+        ("preferences", "--preferences", "FILE", "explicit pairs of documents"),
+        ("out", "--out", "FOLDER", "where the model goes"),
+        ("overwrite", "--overwrite", None, "even if --out holds a model already"),
+        ("columns", "", None, "names of columns, as rf.read takes them"),
+        ("diagnose", "--diagnose", None, "record diagnostics every so many trees, for the report"),
+        ("log_to", "--log-to", "PLACE", "tensorboard:FOLDER, mlflow or mlflow:EXPERIMENT"),
+    )
+}
+
+
+def settings_help() -> str:
+    """Every setting, by what it applies to.
+
+    >>> print(settings_help())
+    Objective:
+    - `k`: cutoff that one cares about (an integer from 1)
+    ...
+    """
+    parts = []
+    for where in ("objective", "trees", "training", "run"):
+        lines = [f"{where.capitalize()}:"]
+        for one in TABLE.values():
+            if one.where == where:
+                names = f"; also {', '.join(one.also)}" if one.also else ""
+                line = f"- `{one.name}`: {one.help}{names}"
+                lines.append(textwrap.fill(line, 96, subsequent_indent="  "))
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
