@@ -13,8 +13,7 @@ from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import write_whole
 from rankforce.common.live_line import LiveLine, clock
-from rankforce.show.plots.save import FORMATS, save
-from rankforce.show.plots.style import style
+from rankforce.show.plots.style import FORMATS, save, style
 from rankforce.studies import adalia, marcuzzi, svore, tunys
 from rankforce.studies.study import FIGURES as FIGURES_OF
 from rankforce.studies.study import Drawn, Figure, Study

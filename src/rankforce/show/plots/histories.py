@@ -7,8 +7,7 @@ from typing import Any
 
 from rankforce.common.checks import listed
 from rankforce.common.errors import RankforceError
-from rankforce.show.plots.curves import draw_curves
-from rankforce.show.plots.inputs import join
+from rankforce.show.plots.curves import draw_curves, join
 from rankforce.show.plots.style import DASHES, Axes, canvas, log_trees, look
 
 Line = tuple[list[int], list[float]]
