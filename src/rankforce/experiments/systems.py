@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, merge
+from rankforce.evaluation.judge import predicted
 from rankforce.formats.open import is_stream
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def open_all(
     for name, path in named.items():
         ranker = models[name]
         systems[name] = (
-            open_system(path, judged) if ranker is None else _score(path, ranker, judged)
+            open_system(path, judged) if ranker is None else predicted(ranker, judged, path)
         )
     return systems, judged
 
@@ -73,7 +74,7 @@ def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
 
         return read_run(path)
     if (ranker := _load(path)) is not None:
-        return _score(path, ranker, judged)
+        return predicted(ranker, judged, path)
     from rankforce.formats.read import read_numbers
 
     scores = read_numbers(path)
@@ -89,13 +90,6 @@ def _load(path: str, base: Any = None) -> Ranker | None:
     from rankforce.training.loading import load_one
 
     return load_one(path, base)
-
-
-def _score(path: str, ranker: Ranker, judged: RankingData) -> Any:
-    try:
-        return ranker.predict(judged)
-    except ValueError as error:
-        raise RankforceError(f"{path}: {error}") from None
 
 
 def name_systems(given: list[str]) -> dict[str, str]:

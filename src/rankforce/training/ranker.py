@@ -62,6 +62,8 @@ class Ranker(Learnt):
     (...,)
     """
 
+    takes_data = True  # `predict` does: a RankingData
+
     def __init__(
         self,
         objective: str | AnyObjective | Any = "lambdarank-ndcg",

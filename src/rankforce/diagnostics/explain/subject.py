@@ -12,6 +12,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
+from rankforce.evaluation.judge import predicted
 from rankforce.forces.prepared import check_scores
 from rankforce.forces.sources import index_of
 
@@ -35,17 +36,9 @@ def make_subject(scores: Any, labels: Any, *, group: Any, qid: Any, doc_ids: Any
     names = data.doc_ids if doc_ids is None and data is not None else doc_ids
     if names is not None and len(names) != rows:
         raise RankforceError(f"doc_ids has {len(names)} entries, but there are {rows} rows")
-    return Subject(_find_scores(scores, data, rows), labels, index, ids, names)
-
-
-def _find_scores(scores: Any, data: RankingData | None, rows: int) -> Floats:
     if hasattr(scores, "predict"):
-        if data is None:
-            raise RankforceError("the scores are a model: give a RankingData in place of labels")
-        from rankforce.training.ranker import Ranker
-
-        scores = scores.predict(data if isinstance(scores, Ranker) else data.features)
-    return check_scores(scores, rows)
+        scores = predicted(scores, data, f"the {type(scores).__name__}")
+    return Subject(check_scores(scores, rows), labels, index, ids, names)
 
 
 def find_query(query: Any, subject: Subject, values: dict[str, Floats]) -> tuple[int, str]:

@@ -10,10 +10,8 @@ import numpy as np
 
 import rankforce as rf
 from rankforce.common.checks import check_whole
-from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
-from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.comparison import Comparison
+from rankforce.evaluation.judge import predicted
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric
 from rankforce.models.curves import Curves
@@ -183,7 +181,7 @@ def _judged(
 ) -> dict[str, Any]:
     """What needs rankings: comparison, values by query, the queries themselves, objectives."""
     data = known.data
-    scores = {run.name: _predict(run, data) for run in runs}
+    scores = {run.name: predicted(run.ranker, data, f"run {run.name!r}") for run in runs}
     found = rf.compare(scores, data, metric=metric, baseline=baseline, seed=seed)
     assert isinstance(found, Comparison)
     chosen = choose_queries(found, data, queries) if queries else []
@@ -212,10 +210,3 @@ def _judged(
             notes,
         ),
     }
-
-
-def _predict(run: ShownModel, data: RankingData) -> Floats:
-    try:
-        return np.asarray(run.ranker.predict(data), dtype=np.float64)
-    except ValueError as error:
-        raise RankforceError(f"run {run.name!r}: {error}") from None
