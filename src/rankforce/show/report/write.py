@@ -17,28 +17,10 @@ from rankforce.common.files import write_whole
 STYLES = ("style.css", "explorer.css", "weight_map.css")
 # In the order in which they build upon each other.
 SCRIPTS = (
-    "dom.js",
-    "scales.js",
-    "tables.js",
-    "shapes.js",
-    "charts.js",
-    "bars.js",
-    "diagnostics.js",
-    "pair_sets.js",
-    "weights.js",
-    "lists.js",
-    "forces.js",
-    "numbers.js",
-    "moves.js",
-    "explorer_summary.js",
-    "explorer_rows.js",
-    "explorer_pairs.js",
-    "explorer_controls.js",
-    "explorer_input.js",
-    "explorer.js",
-    "weight_map.js",
-    "sections.js",
-    "page.js",
+    *("dom.js", "scales.js", "tables.js", "charts.js", "bars.js", "diagnostics.js"),
+    *("pair_sets.js", "weights.js", "forces.js"),
+    *("explorer_panels.js", "explorer_rows.js", "explorer_controls.js", "explorer.js"),
+    *("weight_map.js", "sections.js", "page.js"),
 )
 # Characters that could end the script element around the data; JSON escapes all but ASCII.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&"}
@@ -115,7 +97,7 @@ def page(table: dict[str, Any]) -> str:
     False
     """
     style = "\n".join(_part(name) for name in STYLES)
-    script = "\n".join(_part(name) for name in SCRIPTS)
+    script = scripts()
     mark = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     filled = {
         "TITLE": escape_text(str(table.get("title", ""))),
@@ -129,6 +111,14 @@ def page(table: dict[str, Any]) -> str:
     # In pieces, so that a text which looks like a place to fill stays text.
     pieces = _part("page.html").split("@@")
     return "".join(filled[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+def scripts(last: str = SCRIPTS[-1]) -> str:
+    """The scripts as far as `last`: each is a block of its own, and they share `rankforce`."""
+    names = SCRIPTS[: SCRIPTS.index(last) + 1]
+    first = '"use strict";\nconst rankforce = (window.rankforce = {});'
+    blocks = [f"{{\n{_part(name)}\n}}" for name in names]
+    return "\n".join(["(() => {", first, *blocks, "})();"])
 
 
 def escape_data(table: Any) -> str:
