@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.types import Floats
+from rankforce.common.types import Floats, plain
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.comparison import Comparison, changes
-from rankforce.show.report.offered import label_columns
+from rankforce.show.report.objective_tables import label_columns
 
 
 class Chosen(NamedTuple):
@@ -130,13 +130,3 @@ def _preferences(data: RankingData, rows: NDArray[np.int64]) -> list[list[float]
     place = {int(row): number for number, row in enumerate(rows)}
     pairs = zip(*(column.tolist() for column in data.preferences), strict=True)
     return [[place[hi], place[lo], weight] for hi, lo, weight in pairs if hi in place]
-
-
-def plain(value: Any) -> float | None:
-    """A number for JSON, which has no NaN and no infinity.
-
-    >>> plain(np.float64(0.5)), plain(float("nan"))
-    (0.5, None)
-    """
-    number = float(value)
-    return number if np.isfinite(number) else None
