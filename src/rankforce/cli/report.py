@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import DATA, add_base, add_columns, columns_of
+from rankforce.cli.files import DATA, add_base, add_columns, add_option, columns_of
 
 EXAMPLES = """examples:
   rankforce report run/ --out report.html
@@ -35,14 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="whose forces to show beside the runs' own; may be repeated (default: all)",
     )
-    parser.add_argument(
-        "--queries", type=int, default=12, help="that are shown in full (default %(default)s)"
-    )
+    add_option(parser, "--queries", 12, "that are shown in full")
     parser.add_argument("--title", help="default: the names of the runs")
-    parser.add_argument("--seed", type=int, default=0, help="of the test (default %(default)s)")
-    parser.add_argument(
-        "--open", choices=("yes", "no"), default="no", help="in a browser (default %(default)s)"
-    )
+    add_option(parser, "--seed", 0, "of the test")
+    add_option(parser, "--open", "no", "in a browser", choices=("yes", "no"))
     add_columns(parser)
 
 

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     is_exact: bool  # p from all sign assignments (or a closed form), not from a sample of them
 
 
-class _Sample(NamedTuple):
+class _Differences(NamedTuple):
     """Differences in a form that depends neither on the order of queries nor on that of systems."""
 
     differences: Floats  # sorted, times 2^-exponent so that the largest is about 1, mean >= 0
@@ -150,7 +150,7 @@ def effect_size(differences: ArrayLike, weights: ArrayLike | None = None) -> flo
     return -size if sample.is_swapped else size
 
 
-def _flip_signs(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
+def _flip_signs(sample: _Differences, plan: PairedTest, threads: int) -> Outcome:
     """The randomisation test: T* = sum of s |w d| with signs s at random."""
     products = sample.products
     magnitudes = np.sort(np.abs(products[products != 0.0]))
@@ -163,7 +163,7 @@ def _flip_signs(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
     return Outcome(p_value, *_percentiles(_drawn_means(sample, plan, threads), plan), is_exact)
 
 
-def _bootstrap(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
+def _bootstrap(sample: _Differences, plan: PairedTest, threads: int) -> Outcome:
     """The bootstrap test by the shift method: T* - T is how means vary about 0 by chance."""
     means = _drawn_means(sample, plan, threads)
     slack = TIE * math.fsum(np.abs(sample.products)) / math.fsum(sample.weights)
@@ -172,7 +172,7 @@ def _bootstrap(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
     return Outcome(p_value, *_percentiles(means, plan), is_exact=False)
 
 
-def _t_test(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
+def _t_test(sample: _Differences, plan: PairedTest, threads: int) -> Outcome:
     """Student's t on w d / mean(w)."""
     from scipy.special import stdtr, stdtrit  # 0.4 s, for this test alone
 
@@ -195,7 +195,7 @@ def _t_test(sample: _Sample, plan: PairedTest, threads: int) -> Outcome:
     return Outcome(float(p_values[plan.alternative]), mean - reach, mean + reach, is_exact=True)
 
 
-_RUN: dict[str, Callable[[_Sample, PairedTest, int], Outcome]] = {
+_RUN: dict[str, Callable[[_Differences, PairedTest, int], Outcome]] = {
     "fisher": _flip_signs,
     "permutation": _flip_signs,
     "t": _t_test,
@@ -223,7 +223,7 @@ def _signed_sums(magnitudes: Floats, plan: PairedTest, threads: int) -> Floats:
     return sums
 
 
-def _drawn_means(sample: _Sample, plan: PairedTest, threads: int) -> Floats:
+def _drawn_means(sample: _Differences, plan: PairedTest, threads: int) -> Floats:
     """The mean of as many queries as there are, drawn with replacement, for each resample."""
     means = _drawn_sums(sample.products, plan, threads)
     if (sample.weights == 1.0).all():
@@ -264,7 +264,7 @@ def _is_constant(values: Floats) -> bool:
     return bool(np.ptp(values) <= TIE * np.abs(values).max())
 
 
-def _make_sample(differences: ArrayLike, weights: ArrayLike | None) -> _Sample:
+def _make_sample(differences: ArrayLike, weights: ArrayLike | None) -> _Differences:
     """The queries that count, in an order and a scale of their own."""
     d = _check_differences(differences)
     w = np.ones(len(d)) if weights is None else check_weights(weights, range(len(d)))
@@ -276,10 +276,10 @@ def _make_sample(differences: ArrayLike, weights: ArrayLike | None) -> _Sample:
     d = -d if total < 0.0 else d
     order = np.lexsort((w, d))
     mean = abs(total) / math.fsum(w)
-    return _Sample(d[order], w[order], mean, exponent, is_swapped=total < 0.0)
+    return _Differences(d[order], w[order], mean, exponent, is_swapped=total < 0.0)
 
 
-def _restore(outcome: Outcome, sample: _Sample) -> Outcome:
+def _restore(outcome: Outcome, sample: _Differences) -> Outcome:
     """The outcome in the scale of the differences that were given."""
     ends = np.array([outcome.low, outcome.high])
     if sample.is_swapped:

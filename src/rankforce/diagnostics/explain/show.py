@@ -146,7 +146,7 @@ def _documents(several: Sequence[Explained], width: int, top: int, drawn: bool) 
     for start in range(0, len(several), each):
         part = several[start : start + each]
         titles = [f"{_letter(start + at)} {one.objective}" for at, one in enumerate(part)]
-        forces = [_Forces(one, shown, room, drawn) for one in part]
+        forces = [_ForceColumn(one, shown, room, drawn) for one in part]
         head = [" " * used + GAP.join(fit(title, room) for title in titles)]
         lines = head if len(several) > 1 else []
         lines.append("".join(c.line(None) + GAP for c in left) + GAP.join(f.header for f in forces))
@@ -155,7 +155,7 @@ def _documents(several: Sequence[Explained], width: int, top: int, drawn: bool) 
     return found
 
 
-class _Forces:
+class _ForceColumn:
     """The forces under one objective: a number, where there is room, and a bar."""
 
     def __init__(self, one: Explained, shown: list[int], room: int, drawn: bool) -> None:
@@ -175,7 +175,7 @@ class _Forces:
 
 
 def _rows(
-    shown: list[int], one: Explained, left: Sequence[TextColumn], forces: Sequence[_Forces]
+    shown: list[int], one: Explained, left: Sequence[TextColumn], forces: Sequence[_ForceColumn]
 ) -> list[str]:
     """Lines of the documents, with one where the top k ends and where some are left out."""
     wide = sum(column.wide + len(GAP) for column in left)

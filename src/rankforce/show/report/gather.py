@@ -13,7 +13,6 @@ from rankforce.common.checks import check_whole
 from rankforce.common.types import plain
 from rankforce.diagnostics.replay import diagnose
 from rankforce.evaluation.compare import compare
-from rankforce.evaluation.comparison import Comparison
 from rankforce.evaluation.judge import predicted
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.make import metric as make_metric
@@ -208,7 +207,6 @@ def _judged(
     data = known.data
     scores = {run.name: predicted(run.ranker, data, f"run {run.name!r}") for run in runs}
     found = compare(scores, data, metric=metric, baseline=baseline, seed=seed)
-    assert isinstance(found, Comparison)
     chosen = choose_queries(found, data, queries) if queries else []
     longest = [one for one in chosen if data.sizes[one.query] <= LONGEST]
     if len(longest) < len(chosen):
