@@ -44,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say where."""
+    import webbrowser
+
     from rankforce.experiments.systems import find_baseline, name_systems
-    from rankforce.show.report.write import open_page, write_report
+    from rankforce.show.report.write import write_report
 
     named = name_systems(options.runs)
     place = write_report(
@@ -63,4 +65,4 @@ def run(options: argparse.Namespace) -> None:
     )
     print(f"{place}: {place.stat().st_size / 1000:,.0f} kB; open it in any browser")
     if options.open == "yes":
-        open_page(place)
+        webbrowser.open(place.resolve().as_uri())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -83,13 +84,6 @@ def write_report(
     return place
 
 
-def open_page(place: Path) -> None:
-    """Show a page in the user's browser."""
-    import webbrowser
-
-    webbrowser.open(place.resolve().as_uri())
-
-
 def page(table: dict[str, Any]) -> str:
     """The whole page around the data of a report.
 
@@ -100,7 +94,7 @@ def page(table: dict[str, Any]) -> str:
     script = scripts()
     mark = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     filled = {
-        "TITLE": escape_text(str(table.get("title", ""))),
+        "TITLE": html.escape(str(table.get("title", "")), quote=False),
         # A script that is not this very one does not run, whatever text the data holds.
         "POLICY": f"default-src 'none'; script-src 'sha256-{mark}'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'",
@@ -129,15 +123,6 @@ def escape_data(table: Any) -> str:
     """
     text = json.dumps(table, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPED)
-
-
-def escape_text(text: str) -> str:
-    """Text for an element of HTML.
-
-    >>> escape_text("a < b")
-    'a &lt; b'
-    """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _part(name: str) -> str:
