@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,13 @@ def check_named(key: str, given: Any, shown: str) -> None:
     if not isinstance(given, Mapping) or not given:
         found = "an empty dictionary" if isinstance(given, Mapping) else type(given).__name__
         raise RankforceError(f"{key} is {found}: give a dictionary, {shown}")
+
+
+def check_names(names: Iterable[Any], kind: str) -> None:
+    """Texts, none of them empty: the names of things of one `kind`."""
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise RankforceError(f"the name of a {kind} is {name!r}: it must be a text")
 
 
 def check_share(key: str, value: Any) -> float:

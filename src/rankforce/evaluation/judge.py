@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.checks import check_choice, check_named, check_weights
+from rankforce.common.checks import check_choice, check_named, check_names, check_weights
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import check_threads
 from rankforce.common.types import Floats
@@ -78,9 +78,7 @@ def judge(
 def check_systems(systems: Any, key: str = "systems", inside: str = "scores") -> None:
     """A dictionary with texts as names."""
     check_named(key, systems, f"{{'name': {inside}, ...}}")
-    for name in systems:
-        if not isinstance(name, str) or not name:
-            raise RankforceError(f"the name of a system is {name!r}: it must be a text")
+    check_names(systems, "system")
 
 
 def _are_qrels(labels: Any) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rankforce.common.checks import check_names
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import merge
@@ -67,9 +68,7 @@ def open_runs(runs: Any, *, base: Any = None) -> list[ShownModel]:
 
 def _name(runs: Any) -> dict[str, Any]:
     if isinstance(runs, Mapping):
-        for name in runs:
-            if not isinstance(name, str) or not name:
-                raise RankforceError(f"the name of a run is {name!r}: it must be a text")
+        check_names(runs, "run")
         return dict(runs)
     is_one = isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence)
     several = [runs] if is_one else list(runs)
@@ -78,11 +77,9 @@ def _name(runs: Any) -> dict[str, Any]:
         return dict(name_systems(paths))
     if paths:
         raise RankforceError("runs are folders and rankers: name them, as in {'new': ranker, ...}")
-    return {_numbered(number, len(several)): one for number, one in enumerate(several, start=1)}
-
-
-def _numbered(number: int, count: int) -> str:
-    return "run" if count == 1 else f"run {number}"
+    if len(several) == 1:
+        return {"run": several[0]}
+    return {f"run {number}": one for number, one in enumerate(several, start=1)}
 
 
 def _open(name: str, given: Any, base: Any) -> ShownModel:
