@@ -13,10 +13,10 @@ from rankforce.show.plots.curves import (
     effective_pairs,
     incoherence,
     label_mix,
+    metric_curves,
     norm_factors,
     rank_changes,
 )
-from rankforce.show.plots.histories import metric_curves
 from rankforce.show.plots.lists import forces
 from rankforce.show.plots.objectives import candidate_pairs, pair_costs, rank_weights, schedules
 from rankforce.show.plots.style import save
