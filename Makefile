@@ -24,8 +24,9 @@ help: ## list the targets
 demo: $(CORE) ## train several objectives on a synthetic set and compare them
 	@$(BIN)/rankforce demo $(ARGS)
 
+# A file's tests go to one worker: what they share is made once.
 test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-k name" for some)
-	$(BIN)/python -m pytest -n $(JOBS) $(if $(SLOW),,-m "not slow") $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(if $(SLOW),,-m "not slow") $(ARGS)
 
 lint: $(DEV) ## check style and types
 	$(BIN)/ruff check .

@@ -261,7 +261,7 @@ class TestMistakes:
         ):
             c.table("html")
         for digits in (-1, 2.5, True, "2"):
-            with pytest.raises(ValueError, match=f"digits is {digits!r}: it must be a whole"):
+            with pytest.raises(ValueError, match=f"digits is {digits!r}: it must be an integer"):
                 c.table(digits=digits)  # type: ignore[arg-type]
 
 

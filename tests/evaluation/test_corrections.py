@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankforce.evaluation.corrections import METHODS, adjust
+from rankforce.evaluation.paired import METHODS, adjust
 from tests.reference import statistics as ref
 
 approx = pytest.approx

@@ -131,7 +131,7 @@ def test_a_query_is_explained_without_pairs() -> None:
 
 def test_a_report_knows_its_seed() -> None:
     """Two seeds are two objectives, unlike those of an objective that draws nothing."""
-    from rankforce.show.report.models import open_runs
+    from rankforce.show.report.runs import open_runs
 
     data = rf.make_data("yahoo", queries=20)
     how = {"n_estimators": 2, "num_leaves": 3, "progress": False, "seed": 7}

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankforce.evaluation.corrections import adjust
-from rankforce.evaluation.paired import effect_size, paired_test
+from rankforce.evaluation.paired import adjust, effect_size, paired_test
 
 approx = pytest.approx
 NAMES = {"two-sided": "two-sided", "better": "greater", "worse": "less"}

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce.evaluation.corrections import METHODS, adjust
-from rankforce.evaluation.paired import ALTERNATIVES, TESTS, effect_size, paired_test
+from rankforce.evaluation.paired import (
+    ALTERNATIVES,
+    METHODS,
+    TESTS,
+    adjust,
+    effect_size,
+    paired_test,
+)
 from tests.reference import statistics as ref
 
 USUAL = settings(max_examples=60, deadline=None, derandomize=True)

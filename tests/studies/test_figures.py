@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.studies import adalia_runs, marcuzzi, svore, tunys
-from rankforce.studies.figure import Finding
+from rankforce.studies import adalia, marcuzzi, svore, tunys
 from rankforce.studies.make import FIGURES, choose, make_figures
-from rankforce.studies.study import TRAIN, VALIDATION, Study, Trial, Want
+from rankforce.studies.study import TRAIN, VALIDATION, Finding, Study, Trial, Want
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,7 @@ def test_pictures_that_share_a_ranker_plan_it_once() -> None:
     made = Study(queries=8, trees=4, seed=0)
     for name in ("adalia-3", "adalia-4", "adalia-a1"):
         made.plan(FIGURES[name].wants())
-    assert len(made._records) == len(adalia_runs.NAMES) == 14
+    assert len(made._records) == len(adalia.NAMES) == 14
     made.plan(FIGURES["adalia-6"].wants())
     # Four hybrids at four more mu: mu = 1 and the parts are there already.
     assert len(made._records) == 14 + 4 * 4

@@ -14,6 +14,7 @@ from rankforce.cli.files import (
     add_base,
     add_columns,
     add_metric_options,
+    add_option,
     columns_of,
     made_metrics,
     output,
@@ -26,6 +27,8 @@ EXAMPLES = """examples:
   rankforce compare a/ b/ c/ --data test.txt --correction bh --format latex --out table.tex
   rankforce compare a/ b/ --data test.txt --moved 5
 """
+# Options that go to `rf.compare` under their own names.
+HOW = ("test", "alternative", "correction", "resamples", "confidence", "seed", "missing", "threads")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,31 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_base(parser)
     add_metric_options(parser, default="ndcg@10")
     parser.add_argument("--baseline", metavar="SYSTEM", help="default: the first")
-    parser.add_argument(
-        "--test",
-        default="fisher",
-        help="fisher (two-sided), permutation (one-sided), t or bootstrap (default %(default)s)",
+    add_option(
+        parser, "--test", "fisher", "fisher (two-sided), permutation (one-sided), t or bootstrap"
     )
     parser.add_argument("--alternative", help="two-sided, better or worse (default: the test's)")
-    parser.add_argument(
-        "--correction", default="holm", help="over systems: holm, bh or none (default %(default)s)"
-    )
-    parser.add_argument("--resamples", type=int, default=10_000, help="(default %(default)s)")
-    parser.add_argument("--confidence", type=float, default=0.95, help="(default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="(default %(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="(default %(default)s)")
-    parser.add_argument(
-        "--missing",
-        default="error",
-        help="a judged query that a run lacks: error, zero or skip (default %(default)s)",
-    )
-    parser.add_argument(
-        "--format",
-        default="text",
-        help="text, markdown, latex, csv or json (default %(default)s)",
-    )
+    add_option(parser, "--correction", "holm", "over systems: holm, bh or none")
+    add_option(parser, "--resamples", 10_000)
+    add_option(parser, "--confidence", 0.95)
+    add_option(parser, "--seed", 0)
+    add_option(parser, "--threads", 1)
+    add_option(parser, "--missing", "error", "a judged query that a run lacks: error, zero or skip")
+    add_option(parser, "--format", "text", "text, markdown, latex, csv or json")
     parser.add_argument("--percent", action="store_true", help="metrics times 100")
-    parser.add_argument("--digits", type=int, default=4, help="of metrics (default %(default)s)")
+    add_option(parser, "--digits", 4, "of metrics")
     parser.add_argument("--moved", type=int, metavar="N", help="also the N queries that moved most")
     parser.add_argument("--out", metavar="FILE", help="where the table goes (default: print it)")
     add_columns(parser)
@@ -82,22 +73,9 @@ def run(options: argparse.Namespace) -> None:
         columns=columns_of(options),
         base=options.base,
     )
+    how = {key: getattr(options, key) for key in HOW}
     found = [
-        rf.compare(
-            systems,
-            judged,
-            metric=metric,
-            baseline=baseline,
-            test=options.test,
-            alternative=options.alternative,
-            correction=options.correction,
-            resamples=options.resamples,
-            confidence=options.confidence,
-            seed=options.seed,
-            missing=options.missing,
-            threads=options.threads,
-        )
-        for metric in metrics
+        rf.compare(systems, judged, metric=metric, baseline=baseline, **how) for metric in metrics
     ]
     text = show_several(
         found, options.format, digits=options.digits, percent=options.percent, moved=options.moved

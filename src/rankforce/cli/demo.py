@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rankforce.cli.files import add_option
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -43,10 +45,8 @@ WIDTH = 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     parser.add_argument("-k", "--k", type=int, default=5, help="cutoff (default %(default)s)")
-    parser.add_argument(
-        "--queries", type=int, default=300, help="to train on (default %(default)s)"
-    )
-    parser.add_argument("--trees", type=int, default=60, help="of a ranker (default %(default)s)")
+    add_option(parser, "--queries", 300, "to train on")
+    add_option(parser, "--trees", 60, "of a ranker")
     parser.add_argument("--report", metavar="FILE", help="write a page about the rankers, too")
     parser.add_argument("--forces", action="store_true", help="draw forces instead of training")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_model_and_data, columns_of, output
+from rankforce.cli.files import add_model_and_data, add_option, columns_of, output
 
 EXAMPLES = """examples:
   rankforce diagnose --model run/ --data vali.txt
@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--what", metavar="NAMES", help="some of the diagnostics, with commas (default all)"
     )
     parser.add_argument("--every", type=int, metavar="N", help="trees (default: about 25 points)")
-    parser.add_argument(
-        "--top", type=int, default=3, metavar="N", help="positions at the top (default %(default)s)"
-    )
+    add_option(parser, "--top", 3, "positions at the top", metavar="N")
     parser.add_argument(
         "--high", type=float, metavar="LABEL", help="highly relevant from this label on"
     )

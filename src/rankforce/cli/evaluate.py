@@ -10,6 +10,7 @@ from rankforce.cli.files import (
     add_base,
     add_columns,
     add_metric_options,
+    add_option,
     columns_of,
     made_metrics,
 )
@@ -33,10 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qrels", metavar="FILE", help="judgements of a run, in the form of TREC")
     add_base(parser)
     add_metric_options(parser, default="ndcg@5,ndcg@10,p@5,p@10,map,mrr")
-    parser.add_argument(
-        "--missing",
-        default="error",
-        help="a judged query that the run lacks: error, zero or skip (default %(default)s)",
+    add_option(
+        parser, "--missing", "error", "a judged query that the run lacks: error, zero or skip"
     )
     parser.add_argument("--per-query", action="store_true", help="a line for each query")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import DATA, add_base, add_columns, columns_of
+from rankforce.cli.files import DATA, add_base, add_columns, add_option, columns_of
 from rankforce.common.errors import RankforceError
 
 EXAMPLES = """examples:
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-k", type=int, help="cutoff that one cares about (default: the model's)")
     parser.add_argument("--norm", help="none, lightgbm or std (default: the model's, or none)")
-    parser.add_argument("--top", type=int, default=20, help="documents (default %(default)s)")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs (default %(default)s)")
+    add_option(parser, "--top", 20, "documents")
+    add_option(parser, "--pairs", 10, "pairs")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     add_columns(parser, query="--query-column")
 

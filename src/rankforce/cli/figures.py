@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from rankforce.cli.files import add_option
+
 EXAMPLES = """examples:
   rankforce figures --out figures/
   rankforce figures --out figures/ --format pdf --only marcuzzi-3,adalia-1
@@ -20,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pictures go")
     parser.add_argument("--queries", type=int, help="to train on (default 200)")
     parser.add_argument("--trees", type=int, help="of a ranker (default 60)")
-    parser.add_argument("--format", default="png", help="png, pdf or svg (default %(default)s)")
+    add_option(parser, "--format", "png", "png, pdf or svg")
     parser.add_argument("--only", metavar="NAMES", help="pictures, with commas (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="(default %(default)s)")
+    add_option(parser, "--seed", 0)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -25,6 +25,14 @@ COLUMNS: dict[str, tuple[str, bool, str]] = {
 }
 
 
+def add_option(
+    parser: argparse.ArgumentParser, name: str, default: Any, text: str = "", **more: Any
+) -> None:
+    """An option of its default's type, which its help says."""
+    told = f"{text} (default %(default)s)".strip()
+    parser.add_argument(name, type=type(default), default=default, help=told, **more)
+
+
 def add_columns(
     parser: argparse.ArgumentParser, *, query: str = "--query", format: str = "--data-format"
 ) -> None:
@@ -85,9 +93,7 @@ def add_base(parser: argparse.ArgumentParser) -> None:
 
 def add_metric_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     """--metric, --preset and --no-relevant."""
-    parser.add_argument(
-        "--metric", default=default, help="metrics, with commas (default %(default)s)"
-    )
+    add_option(parser, "--metric", default, "metrics, with commas")
     parser.add_argument(
         "--preset", help="conventions of lightgbm, xgboost, sklearn or trec_eval (default: our own)"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import DATA, add_base, add_columns, columns_of
+from rankforce.cli.files import DATA, add_base, add_columns, add_option, columns_of
 
 EXAMPLES = """examples:
   rankforce report run/ --out report.html
@@ -35,21 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="whose forces to show beside the runs' own; may be repeated (default: all)",
     )
-    parser.add_argument(
-        "--queries", type=int, default=12, help="that are shown in full (default %(default)s)"
-    )
+    add_option(parser, "--queries", 12, "that are shown in full")
     parser.add_argument("--title", help="default: the names of the runs")
-    parser.add_argument("--seed", type=int, default=0, help="of the test (default %(default)s)")
-    parser.add_argument(
-        "--open", choices=("yes", "no"), default="no", help="in a browser (default %(default)s)"
-    )
+    add_option(parser, "--seed", 0, "of the test")
+    add_option(parser, "--open", "no", "in a browser", choices=("yes", "no"))
     add_columns(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say where."""
+    import webbrowser
+
     from rankforce.experiments.systems import find_baseline, name_systems
-    from rankforce.show.report.write import open_page, write_report
+    from rankforce.show.report.write import write_report
 
     named = name_systems(options.runs)
     place = write_report(
@@ -67,4 +65,4 @@ def run(options: argparse.Namespace) -> None:
     )
     print(f"{place}: {place.stat().st_size / 1000:,.0f} kB; open it in any browser")
     if options.open == "yes":
-        open_page(place)
+        webbrowser.open(place.resolve().as_uri())

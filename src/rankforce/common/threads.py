@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 
 BLOCKS_PER_THREAD = 4
@@ -26,9 +27,7 @@ FEW = 4  # blocks of rows below which threads do not pay
 
 def check_threads(threads: int) -> int:
     """A number of threads from 1 up."""
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise RankforceError(f"threads is {threads!r}: it must be an integer from 1 up")
-    return int(threads)
+    return check_whole("threads", threads, least=1)
 
 
 def count_threads(wish: int | None) -> int:

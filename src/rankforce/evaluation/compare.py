@@ -8,12 +8,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankforce.common.checks import check_weights
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.evaluation.comparison import Comparison, Contrast, PairedTest, changes
+from rankforce.evaluation.comparison import Comparison, changes, contrast
 from rankforce.evaluation.graded import GradedComparison
-from rankforce.evaluation.judge import Judgement, check_systems, judge
-from rankforce.evaluation.row_systems import check_weights, missing_notes
+from rankforce.evaluation.judge import Judgement, check_systems, judge, missing_notes
+from rankforce.evaluation.paired import PairedTest, adjust
 from rankforce.evaluation.scorecard import Scorecard
 from rankforce.measures.make import MetricLike
 from rankforce.measures.make import metric as make_metric
@@ -198,6 +199,15 @@ def _compare(
     threads: int,
 ) -> Comparison:
     counts = _counting(values, found, metric)
+    sign = 1.0 if metric.higher_is_better else -1.0
+    known = None if found.weights is None else found.weights[counts]
+    contrasts = {
+        name: contrast(rules, sign * changes(values[baseline], value)[counts], known, sign, threads)
+        for name, value in values.items()
+        if name != baseline
+    }
+    adjusted = adjust([one.p_value for one in contrasts.values()], rules.correction).tolist()
+    pairs = zip(contrasts.items(), adjusted, strict=True)
     return Comparison(
         metric=metric,
         baseline=baseline,
@@ -205,7 +215,7 @@ def _compare(
         values=values,
         query_ids=found.query_ids,
         weights=found.weights,
-        contrasts=_contrasts(values, counts, found.weights, baseline, metric, rules, threads),
+        contrasts={name: one._replace(adjusted=p) for (name, one), p in pairs},
         queries=int(counts.sum()),
         pool=found.pool,
         notes=found.notes,
@@ -228,23 +238,3 @@ def _counting(values: dict[str, Floats], found: Judgement, metric: Metric) -> An
     if is_missing.all():
         raise RankforceError(f"no query counts for {metric.name}: {metric.conventions}")
     return ~is_missing if found.weights is None else ~is_missing & (found.weights > 0)
-
-
-def _contrasts(
-    values: dict[str, Floats],
-    counts: Any,
-    weights: Floats | None,
-    baseline: str,
-    metric: Metric,
-    rules: PairedTest,
-    threads: int,
-) -> dict[str, Contrast]:
-    sign = 1.0 if metric.higher_is_better else -1.0
-    known = None if weights is None else weights[counts]
-    found = {}
-    for name, value in values.items():
-        if name == baseline:
-            continue
-        better = sign * changes(values[baseline], value)[counts]
-        found[name] = rules.contrast(better, known, sign, threads)
-    return rules.correct(found)

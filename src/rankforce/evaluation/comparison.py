@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.checks import check_choice, check_number, check_whole
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
-from rankforce.evaluation.corrections import METHODS, adjust
-from rankforce.evaluation.paired import ALTERNATIVES, TESTS, effect_size, paired_test
+from rankforce.common.types import Floats, plain
+from rankforce.evaluation.paired import PairedTest, effect_size
 from rankforce.measures.average import mean
 from rankforce.measures.metric import Metric
 from rankforce.measures.scoreboard import Scoreboard
@@ -78,75 +77,28 @@ class Moved(NamedTuple):
         return self.system - self.baseline
 
 
-class PairedTest(NamedTuple):
-    """How differences are tested."""
-
-    name: str
-    alternative: str
-    correction: str
-    resamples: int
-    confidence: float
-    seed: int
-
-    @classmethod
-    def make(
-        cls,
-        test: str,
-        alternative: str | None,
-        correction: str | None,
-        resamples: int,
-        confidence: float,
-        seed: int,
-    ) -> PairedTest:
-        """Check the parameters and fill in the test's own side."""
-        name = check_choice("test", test, TESTS)
-        side = ("better" if name == "permutation" else "two-sided") if alternative is None else None
-        return cls(
-            name,
-            side or check_choice("alternative", alternative, ALTERNATIVES),
-            check_choice("correction", "none" if correction is None else correction, METHODS),
-            check_whole("resamples", resamples, least=100),
-            _check_confidence(confidence),
-            check_whole("seed", seed, least=0),
-        )
-
-    def contrast(
-        self, better: Floats, weights: Floats | None, sign: float, threads: int
-    ) -> Contrast:
-        """PairedTest differences that are above 0 where the system is better."""
-        outcome = paired_test(
-            better,
-            weights=weights,
-            test=self.name,
-            alternative=self.alternative,
-            resamples=self.resamples,
-            confidence=self.confidence,
-            seed=self.seed,
-            threads=threads,
-        )
-        gain = mean(better, weights)
-        if abs(gain) <= SAME * np.abs(better).max():  # wins and losses that even out
-            gain = 0.0
-        low, high = sorted((sign * outcome.low + 0.0, sign * outcome.high + 0.0))  # not -0.0
-        return Contrast(
-            difference=sign * gain + 0.0,
-            low=low,
-            high=high,
-            p_value=outcome.p_value,
-            adjusted=outcome.p_value,
-            effect=effect_size(better, weights) if gain else 0.0,
-            wins=int(np.count_nonzero(better > 0)),
-            ties=int(np.count_nonzero(better == 0)),
-            losses=int(np.count_nonzero(better < 0)),
-            is_better=gain > 0,
-            is_exact=outcome.is_exact,
-        )
-
-    def correct(self, contrasts: dict[str, Contrast]) -> dict[str, Contrast]:
-        """The same with p-values corrected over all systems."""
-        adjusted = adjust([c.p_value for c in contrasts.values()], self.correction)
-        pairs = zip(contrasts.items(), adjusted.tolist(), strict=True)
-        return {name: contrast._replace(adjusted=p) for (name, contrast), p in pairs}
+def contrast(
+    rules: PairedTest, better: Floats, weights: Floats | None, sign: float, threads: int
+) -> Contrast:
+    """Test differences that are above 0 where the system is better."""
+    outcome = rules.outcome(better, weights, threads)
+    gain = mean(better, weights)
+    if abs(gain) <= SAME * np.abs(better).max():  # wins and losses that even out
+        gain = 0.0
+    low, high = sorted((sign * outcome.low + 0.0, sign * outcome.high + 0.0))  # not -0.0
+    return Contrast(
+        difference=sign * gain + 0.0,
+        low=low,
+        high=high,
+        p_value=outcome.p_value,
+        adjusted=outcome.p_value,
+        effect=effect_size(better, weights) if gain else 0.0,
+        wins=int(np.count_nonzero(better > 0)),
+        ties=int(np.count_nonzero(better == 0)),
+        losses=int(np.count_nonzero(better < 0)),
+        is_better=gain > 0,
+        is_exact=outcome.is_exact,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +174,7 @@ class Comparison:
             change[self.weights == 0] = 0.0  # such a query does not count
         order = np.argsort(-change, kind="stable")[: check_whole("top", top, least=1)]
         return [
-            Moved(_plain(self.query_ids[q]), float(before[q]), float(after[q]))
+            Moved(plain(self.query_ids[q]), float(before[q]), float(after[q]))
             for q in order
             if change[q] > 0
         ]
@@ -244,16 +196,3 @@ class Comparison:
 
     def __repr__(self) -> str:
         return self.table()
-
-
-def _check_confidence(value: Any) -> float:
-    found = check_number("confidence", value, least=0.0)
-    if not 0.0 < found < 1.0:
-        raise RankforceError(
-            f"confidence is {value!r}: it must be a number between 0 and 1, neither of them"
-        )
-    return found
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

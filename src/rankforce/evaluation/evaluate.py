@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
+from rankforce.common.types import Floats, plain
 from rankforce.evaluation.judge import judge
 from rankforce.measures.average import mean
 from rankforce.measures.make import MetricLike, asked_for
@@ -97,18 +97,18 @@ class Evaluated(NamedTuple):
         """The same for programs."""
         found: dict[str, Any] = {
             "queries": int(self.values.shape[1]),
-            "means": {name: _plain(value) for name, value in self.means.items()},
+            "means": {name: plain(value) for name, value in self.means.items()},
             "conventions": {metric.name: metric.conventions for metric in self.metrics},
             "notes": self.notes,
         }
         references = self.references()
         if references is not None:
             for key, values in zip(("random", "perfect"), references, strict=True):
-                found[key] = {name: _plain(value) for name, value in values.items()}
+                found[key] = {name: plain(value) for name, value in values.items()}
         if per_query:
             names = [metric.name for metric in self.metrics]
             found["per_query"] = [
-                {"query": _plain(query), **dict(zip(names, map(_plain, column), strict=True))}
+                {"query": plain(query), **dict(zip(names, map(plain, column), strict=True))}
                 for query, column in zip(self.query_ids, self.values.T, strict=True)
             ]
         return found
@@ -162,8 +162,3 @@ def _make_metrics(given: Any) -> list[Metric]:
             "there is no metric: give one, or several with commas, as in 'ndcg@10,mrr'"
         )
     return made
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and np.isnan(plain) else plain

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from rankforce.common.checks import check_whole
-from rankforce.common.errors import RankforceError
 from rankforce.evaluation.comparison import Comparison
 from rankforce.evaluation.scorecard import Scorecard, Verdict
 from rankforce.evaluation.show import (
@@ -20,7 +17,7 @@ from rankforce.evaluation.show import (
     is_worse,
     percent_scale,
 )
-from rankforce.show.tables import FORMATS, Cell, Table, render
+from rankforce.show.tables import Cell, Table, check_format, csv_text, render
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +58,7 @@ class GradedComparison:
         As "text", "markdown", "latex", "csv" or "json". CSV and JSON have all digits; in the others
         `percent` multiplies the metrics by 100.
         """
-        if format not in FORMATS:
-            raise RankforceError(f"the format is {format!r}: choose one of {', '.join(FORMATS)}")
+        check_format(format)
         if format == "json":
             return json.dumps(self.record(), indent=2)
         if format == "csv":
@@ -129,7 +125,6 @@ def _notes(found: GradedComparison, percent: bool) -> list[str]:
 
 def _csv(found: GradedComparison) -> str:
     """One line for each system, in full precision."""
-    text = io.StringIO(newline="")
     lines = []
     for system in found.tiers[0].values:
         line: dict[str, Any] = {"system": system}
@@ -139,7 +134,4 @@ def _csv(found: GradedComparison) -> str:
             for field in ("difference", "p_value", "adjusted"):
                 line[f"{name} {field}"] = None if contrast is None else getattr(contrast, field)
         lines.append(line | {"verdict": found.told(system), "best": system == found.best})
-    writer = csv.DictWriter(text, list(lines[0]))
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue().removesuffix("\r\n")
+    return csv_text([[*lines[0]], *(line.values() for line in lines)])

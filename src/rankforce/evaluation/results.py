@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rankforce.common.checks import check_choice, check_whole
+from rankforce.common.checks import check_choice, check_named, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.evaluation.comparison import Comparison, best_names
 from rankforce.evaluation.show import STARS, describe_test, is_worse, percent_scale
@@ -67,12 +67,7 @@ def results(
     check_choice("rows", rows, ("systems", "comparisons"))
     check_choice("mark", mark, MARKS)
     check_whole("digits", digits, least=0)
-    if not isinstance(comparisons, Mapping) or not comparisons:
-        kind = type(comparisons).__name__
-        found = "an empty dictionary" if isinstance(comparisons, Mapping) else kind
-        raise RankforceError(
-            f"comparisons is {found}: give a dictionary, {{'header': comparison, ...}}"
-        )
+    check_named("comparisons", comparisons, "{'header': comparison, ...}")
     columns = [_column(key, value) for key, value in comparisons.items()]
     names = names or {}
     how = _Style(mark, percent, digits)

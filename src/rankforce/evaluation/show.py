@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 from typing import Any
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.common.types import plain
 from rankforce.evaluation.comparison import Comparison, Contrast
-from rankforce.show.tables import FORMATS, Cell, Table, render
+from rankforce.show.tables import Cell, Table, check_format, csv_text, render
 
 STARS = "* p < 0.05, ** p < 0.01, *** p < 0.001"
 _TESTS = {
@@ -34,8 +32,7 @@ _CORRECTIONS = {
 
 def show_comparison(found: Comparison, format: str, *, digits: int, percent: bool) -> str:
     """The table of `Comparison.table`."""
-    if format not in FORMATS:
-        raise RankforceError(f"the format is {format!r}: choose one of {', '.join(FORMATS)}")
+    check_format(format)
     if format == "json":
         return json.dumps(comparison_record(found), indent=2)
     if format == "csv":
@@ -193,8 +190,8 @@ def comparison_record(found: Comparison) -> dict[str, Any]:
         "resamples": test.resamples,
         "confidence": test.confidence,
         "seed": test.seed,
-        "random": _finite(found.random),
-        "perfect": _finite(found.perfect),
+        "random": plain(found.random),
+        "perfect": plain(found.perfect),
         "notes": found.notes,
         "systems": [_system_record(found, name) for name in found.values],
     }
@@ -202,11 +199,11 @@ def comparison_record(found: Comparison) -> dict[str, Any]:
 
 def _system_record(found: Comparison, name: str) -> dict[str, Any]:
     contrast = found.contrasts.get(name)
-    record: dict[str, Any] = {"system": name, "mean": _finite(found.means[name])}
+    record: dict[str, Any] = {"system": name, "mean": plain(found.means[name])}
     record["best"] = name in found.best
     for field in Contrast._fields:
         value = None if contrast is None else getattr(contrast, field)
-        record[field] = _finite(value) if isinstance(value, float) else value
+        record[field] = plain(value)
     record["stars"] = None if contrast is None else contrast.stars
     return record
 
@@ -216,12 +213,4 @@ def _csv(found: Comparison) -> str:
     whole = comparison_record(found)
     systems = whole.pop("systems")
     whole["notes"] = "; ".join(whole["notes"])
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*systems[0], *whole])
-    writer.writeheader()
-    writer.writerows(system | whole for system in systems)
-    return text.getvalue().removesuffix("\r\n")
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return csv_text([[*systems[0], *whole], *((system | whole).values() for system in systems)])

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.schema import Schema, merge
+from rankforce.data.schema import merge
+from rankforce.evaluation.judge import model_scores
+from rankforce.formats.lines import read_numbers
+from rankforce.formats.read import read
 from rankforce.formats.streams import is_stream
-
-if TYPE_CHECKING:
-    from rankforce.training.ranker import Ranker
+from rankforce.formats.trec import read_qrels, read_run
+from rankforce.training.loading import load_one
+from rankforce.training.ranker import Ranker
 
 LIGHTGBM = b"tree\n"  # the first line of a model in LightGBM's own text
 
@@ -26,76 +29,42 @@ def open_all(
     columns: Mapping[str, Any] | None = None,
     base: str | None = None,
 ) -> tuple[dict[str, Any], Any]:
-    """Systems by name, and what judges them: a data file is read for the models among them."""
-    if qrels is not None:
-        judged = open_judged(data=data, qrels=qrels)
-        return {name: open_system(path, judged) for name, path in named.items()}, judged
+    """Systems by name, and what judges them: runs by qrels, models and scores by a data file.
+
+    The file is read for the models; `base` is the one that those stand on which need another.
+    """
+    if qrels is not None and data is None:
+        judged = read_qrels(qrels)
+        return {name: read_run(path) for name, path in named.items()}, judged
+    if data is None or qrels is not None:
+        raise RankforceError(
+            "give --data (for models and scores) or --qrels (for runs), one of the two"
+        )
     models = {name: _load(path, base) for name, path in named.items()}
     like = merge([one.model_.schema for one in models.values() if one is not None])
-    judged = open_judged(data=data, qrels=None, like=like, columns=columns)
-    systems = {}
-    for name, path in named.items():
-        ranker = models[name]
-        systems[name] = (
-            open_system(path, judged) if ranker is None else _score(path, ranker, judged)
-        )
-    return systems, judged
+    rows = read(data, like=like, needs=("label", "qid"), **(columns or {}))
+    return {name: _scores(path, models[name], rows) for name, path in named.items()}, rows
 
 
-def open_judged(
-    *,
-    data: str | None,
-    qrels: str | None,
-    like: Schema | None = None,
-    columns: Mapping[str, Any] | None = None,
-) -> Any:
-    """Labels from a data file, or qrels."""
-    if qrels is not None and data is None:
-        from rankforce.formats.trec import read_qrels
-
-        return read_qrels(qrels)
-    if data is not None and qrels is None:
-        from rankforce.formats.read import read
-
-        return read(data, like=like, needs=("label", "qid"), **(columns or {}))
-    raise RankforceError(
-        "give --data (for models and scores) or --qrels (for runs), one of the two"
-    )
-
-
-def open_system(path: str, judged: Any, *, base: Any = None) -> Any:
-    """A run where qrels judge it; else scores, from a model (saved, or LightGBM's) or a file.
-
-    `base` is the model that a saved one stands on, if it needs another.
-    """
-    if not isinstance(judged, RankingData):
-        from rankforce.formats.trec import read_run
-
-        return read_run(path)
-    if (ranker := _load(path)) is not None:
-        return _score(path, ranker, judged)
-    from rankforce.formats.lines import read_numbers
-
-    scores = read_numbers(path)
-    if len(scores) != judged.rows:
-        raise RankforceError(f"{path}: {len(scores)} scores, but the data has {judged.rows} rows")
-    return scores
+def open_system(path: str, data: RankingData) -> Any:
+    """Scores, from a model (saved, or LightGBM's) or a file."""
+    return _scores(path, _load(path), data)
 
 
 def _load(path: str, base: Any = None) -> Ranker | None:
     """The ranker in a folder, or in LightGBM's own text; None for a file of something else."""
     if is_stream(path) or not (Path(path).is_dir() or _starts(path, LIGHTGBM)):
         return None
-    from rankforce.training.loading import load_one
-
     return load_one(path, base)
 
 
-def _score(path: str, ranker: Ranker, judged: RankingData) -> Any:
-    try:
-        return ranker.predict(judged)
-    except ValueError as error:
-        raise RankforceError(f"{path}: {error}") from None
+def _scores(path: str, ranker: Ranker | None, data: RankingData) -> Any:
+    if ranker is not None:
+        return model_scores(ranker, data, path)
+    scores = read_numbers(path)
+    if len(scores) != data.rows:
+        raise RankforceError(f"{path}: {len(scores)} scores, but the data has {data.rows} rows")
+    return scores
 
 
 def name_systems(given: list[str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from rankforce.forces.base import AnyObjective
 from rankforce.measures.make import metric as make_metric
 from rankforce.measures.metric import Metric
 from rankforce.measures.scoreboard import Scoreboard
+from rankforce.training.ranker import Ranker
 
 WEIGHTS = (0.0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5)  # as Svore et al. 2011, section 6.1, and 0
 
@@ -58,10 +59,9 @@ class TradeOff(NamedTuple):
 
         The format is that of the name: .png, .svg or .pdf. Needs matplotlib.
         """
-        from rankforce.show.plots import save
-        from rankforce.show.plots import trade_off as draw
+        from rankforce.show import plots
 
-        return save(draw(self), path)
+        return plots.save(plots.trade_off(self), path)
 
 
 def trade_off(
@@ -89,8 +89,6 @@ def trade_off(
     >>> found.weights
     [0.0, 0.5]
     """
-    from rankforce.training.ranker import Ranker
-
     # Mistakes show before the first tree: training takes its time.
     names = _name_weights(weights)
     judges = _two_metrics(metrics)

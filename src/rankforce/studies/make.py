@@ -13,15 +13,13 @@ from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import write_whole
 from rankforce.common.live_line import LiveLine, clock
-from rankforce.show.plots.save import FORMATS, save
-from rankforce.show.plots.style import style
+from rankforce.show.plots.style import FORMATS, save, style
 from rankforce.studies import adalia, marcuzzi, svore, tunys
-from rankforce.studies.figure import Drawn, Figure
-from rankforce.studies.study import Study
+from rankforce.studies.study import FIGURES as FIGURES_OF
+from rankforce.studies.study import Drawn, Figure, Study
 
-FIGURES: dict[str, Figure] = {
-    one.name: one for module in (marcuzzi, adalia, svore, tunys) for one in module.FIGURES
-}
+PAPERS = (marcuzzi, adalia, svore, tunys)
+FIGURES = {one.name: one for paper in PAPERS for one in FIGURES_OF[paper.__name__]}
 PAGE = "index.md"
 QUERIES, TREES = 200, 60
 LOG_EVERY = 10.0  # seconds without a line, where there is no terminal to draw in

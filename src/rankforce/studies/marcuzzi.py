@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,19 @@ import rankforce as rf
 from rankforce.diagnostics import incoherence
 from rankforce.show.plots.lists import draw_bars
 from rankforce.show.plots.style import panels, share_legend, style
-from rankforce.studies.figure import Drawn, Figure, Finding, percent
-from rankforce.studies.study import VALIDATION, K, Trial, Want
+from rankforce.studies.study import (
+    VALIDATION,
+    Drawn,
+    Finding,
+    K,
+    Study,
+    Trial,
+    Want,
+    figure,
+    percent,
+)
 
-if TYPE_CHECKING:
-    from rankforce.studies.study import Study
-
+PAPER = "Marcuzzi et al. 2023, Figure"
 SHAPES = {"istella-s": "Istella-S", "mslr": "MSLR-WEB30K"}
 EX = ("static", "random", "all")
 STRATEGIES = (*EX, "all-static", "all-random")
@@ -31,9 +38,9 @@ def objectives() -> dict[str, Any]:
     return made | {f"eX {name}": rf.objective(f"lambdamart-ex {name}", k=K) for name in EX}
 
 
-def wants() -> list[Want]:
-    """All of them on two shapes of data."""
-    runs = [Trial(one, shape) for shape in SHAPES for one in objectives().values()]
+def wants(*shapes: str) -> list[Want]:
+    """All of them on these shapes of data, by default on both."""
+    runs = [Trial(one, shape) for shape in shapes or SHAPES for one in objectives().values()]
     return [Want(run, ("incoherence",)) for run in runs]
 
 
@@ -59,8 +66,11 @@ def is_incoherent(labels: list[int]) -> bool:
     return incoherence(objective, ramp(len(labels)), labels).share > 0.0
 
 
+@figure("marcuzzi-1", f"{PAPER} 1")
 def draw_examples(study: Study) -> Drawn:
-    """Figure 1."""
+    """Forces of LambdaRank, truncated at 1, on four lists: numbers in bars are grades, arrows
+    forces; incoherent where the best document gets less push than a worse one above it.
+    """
     lists = examples()
     longest = max(map(len, lists.values()))
     with style():
@@ -88,8 +98,11 @@ def full_set(objective: Any, labels: list[int]) -> set[int]:
     return set(np.flatnonzero(counts == others).tolist())
 
 
+@figure("marcuzzi-2", f"{PAPER} 2")
 def draw_strategies(study: Study) -> Drawn:
-    """Figure 2."""
+    """Documents that each strategy compares with all others at k = 2, found from the pairs: the top
+    2 (framed), and the missed ones that it adds (orange, hatched).
+    """
     sets = {"τ = k": full_set(rf.objective("lambdarank-ndcg", k=2), EXAMPLE)}
     for name in STRATEGIES:
         sets[name] = full_set(rf.objective(f"lambdamart-ex {name}", k=2), EXAMPLE)
@@ -123,8 +136,11 @@ def draw_strategies(study: Study) -> Drawn:
     return Drawn(axes[0], [Finding(claim, seen, is_so)])
 
 
+@figure("marcuzzi-3", f"{PAPER} 3", wants)
 def draw_incoherence(study: Study) -> Drawn:
-    """Figure 3."""
+    """Share of queries in which a false top-{K} document gets more push than a missed one;
+    Istella-S stands in for Istella-X, whose lists are twenty times as long.
+    """
     findings = []
     with style():
         axes = panels(1, 2, (7.0, 2.9))
@@ -166,8 +182,11 @@ def _judge(curves: dict[str, Any], title: str) -> list[Finding]:
     ]
 
 
+@figure(
+    "marcuzzi-4", f"{PAPER} 4", lambda: [one for one in wants() if one.run.shape == "istella-s"]
+)
 def draw_performance(study: Study) -> Drawn:
-    """Figure 4."""
+    """NDCG@{K} on the validation queries after each tree, data of Istella-S's shape."""
     runs = {name: Trial(one, "istella-s") for name, one in objectives().items()}
     with style():
         histories = {name: study.train(run).ranker for name, run in runs.items()}
@@ -183,37 +202,3 @@ def draw_performance(study: Study) -> Drawn:
         extended >= wider,
     )
     return Drawn(axes, [finding])
-
-
-PAPER = "Marcuzzi et al. 2023, Figure"
-FIGURES = [
-    Figure(
-        "marcuzzi-1",
-        f"{PAPER} 1",
-        "Forces of LambdaRank, truncated at 1, on four lists: numbers in bars are grades, arrows "
-        "forces; incoherent where the best document gets less push than a worse one above it.",
-        draw_examples,
-    ),
-    Figure(
-        "marcuzzi-2",
-        f"{PAPER} 2",
-        "Documents that each strategy compares with all others at k = 2, found from the pairs: the "
-        "top 2 (framed), and the missed ones that it adds (orange, hatched).",
-        draw_strategies,
-    ),
-    Figure(
-        "marcuzzi-3",
-        f"{PAPER} 3",
-        f"Share of queries in which a false top-{K} document gets more push than a missed one; "
-        "Istella-S stands in for Istella-X, whose lists are twenty times as long.",
-        draw_incoherence,
-        wants,
-    ),
-    Figure(
-        "marcuzzi-4",
-        f"{PAPER} 4",
-        f"NDCG@{K} on the validation queries after each tree, data of Istella-S's shape.",
-        draw_performance,
-        lambda: [want for want in wants() if want.run.shape == "istella-s"],
-    ),
-]

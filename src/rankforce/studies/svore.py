@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import rankforce as rf
 from rankforce.show.plots.lists import draw_bars
 from rankforce.show.plots.style import DOWN, draw_lines, legend_above, panels, style
-from rankforce.studies.figure import Drawn, Figure, Finding, percent, value_of
-from rankforce.studies.study import AGAINST, TRAIN, VALIDATION, Trial, Want
+from rankforce.studies.study import (
+    AGAINST,
+    TOP,
+    TRAIN,
+    VALIDATION,
+    Drawn,
+    Finding,
+    Study,
+    Trial,
+    Want,
+    figure,
+    percent,
+    value_of,
+)
 
-if TYPE_CHECKING:
-    from rankforce.studies.study import Study
-
-TOP = 3
+PAPER = "Svore et al. 2011, Figure"
 # A synthetic query, as it is ranked: two relevant documents, the lower one is clicked more.
 GRADES = [0, 2, 2, 0, 0, 0]
 CLICKS = [0.05, 0.2, 0.6, 0.1, 0.0, 0.0]
@@ -32,8 +41,11 @@ def wants() -> list[Want]:
     return [Want(baseline(), records)]
 
 
+@figure("svore-1", f"{PAPER} 1")
 def draw_graded(study: Study) -> Drawn:
-    """Figure 1."""
+    """A list before and after two relevant documents (dark) change places: only clicks tell them
+    apart.
+    """
     swapped = [0, 2, 1, *range(3, len(GRADES))]
     names = {f"NDCG@{TOP}": f"ndcg@{TOP}", f"CNDCG@{TOP}": f"cndcg@{TOP}(source=clicks)"}
     values: dict[str, list[float]] = {name: [] for name in names}
@@ -68,8 +80,9 @@ def draw_graded(study: Study) -> Drawn:
     return Drawn(axes[0], [finding])
 
 
+@figure("svore-2", f"{PAPER} 2", wants)
 def draw_agreement(study: Study) -> Drawn:
-    """Figure 2."""
+    """Share of documents that clicks push the same way as grades do, or not at all."""
     curves = study.train(baseline()).agreement
     axes = rf.plots.agreement(curves)
     # Without the first trees, as the paper says.
@@ -98,8 +111,9 @@ def low_share(curves: Any, kind: str) -> list[float]:
     return [float(share) for share in shares]
 
 
+@figure("svore-3a", f"{PAPER} 3(a)", wants)
 def draw_contributions(study: Study) -> Drawn:
-    """Figure 3(a)."""
+    """Where the force on highly relevant documents comes from, by the label of the other one."""
     curves = study.train(baseline()).curves
     axes = rf.plots.contributions(curves)
     share = float(np.mean(low_share(curves, "contributions")))
@@ -111,8 +125,9 @@ def draw_contributions(study: Study) -> Drawn:
     return Drawn(axes, [finding])
 
 
+@figure("svore-3b", f"{PAPER} 3(b)", wants)
 def draw_label_mix(study: Study) -> Drawn:
-    """Figure 3(b)."""
+    """Labels of the top {TOP} documents of the training queries after each tree."""
     curves = study.train(baseline()).curves
     axes = rf.plots.label_mix(curves)
     last = curves.last["label_mix"]
@@ -125,8 +140,9 @@ def draw_label_mix(study: Study) -> Drawn:
     return Drawn(axes, [finding])
 
 
+@figure("svore-4", f"{PAPER} 4", wants)
 def draw_changes(study: Study) -> Drawn:
-    """Figure 4."""
+    """NDCG@{TOP}, and the share of positions whose document each tree changes."""
     trained = study.train(baseline())
     with style():
         axes = panels(2, 1, (3.4, 3.6), share_x=True)
@@ -150,8 +166,9 @@ def draw_changes(study: Study) -> Drawn:
     return Drawn(axes[0], [finding])
 
 
+@figure("svore-5", f"{PAPER} 5")
 def draw_costs(study: Study) -> Drawn:
-    """Figure 5."""
+    """Force of a pair of weight 1 under the logistic and the sigmoid cost."""
     axes = rf.plots.pair_costs()
     logistic, sigmoid = (line.get_ydata() for line in axes.get_lines()[:2])
     finding = Finding(
@@ -162,8 +179,9 @@ def draw_costs(study: Study) -> Drawn:
     return Drawn(axes, [finding])
 
 
+@figure("svore-6", f"{PAPER} 6")
 def draw_schedules(study: Study) -> Drawn:
-    """Figure 6."""
+    """Weight of the second objective while learning, at three rates of each schedule."""
     axes = rf.plots.schedules(trees=500)
     reached = {
         line.get_label(): int(np.argmax(line.get_ydata() >= 1.0))
@@ -183,55 +201,3 @@ def draw_schedules(study: Study) -> Drawn:
         is_of_paper=False,
     )
     return Drawn(axes, [finding])
-
-
-PAPER = "Svore et al. 2011, Figure"
-FIGURES = [
-    Figure(
-        "svore-1",
-        f"{PAPER} 1",
-        "A list before and after two relevant documents (dark) change places: only clicks tell "
-        "them apart.",
-        draw_graded,
-    ),
-    Figure(
-        "svore-2",
-        f"{PAPER} 2",
-        "Share of documents that clicks push the same way as grades do, or not at all.",
-        draw_agreement,
-        wants,
-    ),
-    Figure(
-        "svore-3a",
-        f"{PAPER} 3(a)",
-        "Where the force on highly relevant documents comes from, by the label of the other one.",
-        draw_contributions,
-        wants,
-    ),
-    Figure(
-        "svore-3b",
-        f"{PAPER} 3(b)",
-        f"Labels of the top {TOP} documents of the training queries after each tree.",
-        draw_label_mix,
-        wants,
-    ),
-    Figure(
-        "svore-4",
-        f"{PAPER} 4",
-        f"NDCG@{TOP}, and the share of positions whose document each tree changes.",
-        draw_changes,
-        wants,
-    ),
-    Figure(
-        "svore-5",
-        f"{PAPER} 5",
-        "Force of a pair of weight 1 under the logistic and the sigmoid cost.",
-        draw_costs,
-    ),
-    Figure(
-        "svore-6",
-        f"{PAPER} 6",
-        "Weight of the second objective while learning, at three rates of each schedule.",
-        draw_schedules,
-    ),
-]

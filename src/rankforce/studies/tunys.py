@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import rankforce as rf
 from rankforce.show.plots.style import COLORS, panels, share_legend, style
-from rankforce.studies.figure import Drawn, Figure, Finding, percent, value_of
-from rankforce.studies.study import TRAIN, VALIDATION, Want
-from rankforce.studies.svore import TOP, baseline, low_share
-
-if TYPE_CHECKING:
-    from rankforce.studies.study import Study
+from rankforce.studies.study import (
+    TOP,
+    TRAIN,
+    VALIDATION,
+    Drawn,
+    Finding,
+    Study,
+    Want,
+    figure,
+    percent,
+    value_of,
+)
+from rankforce.studies.svore import baseline, low_share
 
 RATES = (0.1, 0.01)
 # Burges 2010: sixteen documents, two relevant ones, before and after some were moved.
@@ -26,8 +33,9 @@ def wants() -> list[Want]:
     return [Want(baseline(rate), ("contributions", "label_mix")) for rate in RATES]
 
 
+@figure("tunys-training", "Tunys 2015, LambdaMART training at shrinkage 0.1 and 0.01", wants)
 def draw_training(study: Study) -> Drawn:
-    """Training at two learning rates."""
+    """NDCG@{TOP} after each tree at two learning rates."""
     metric = f"ndcg@{TOP}"
     with style():
         axes = panels(1, len(RATES), (7.0, 2.5), share_y=True)
@@ -61,8 +69,9 @@ def _draw_both(study: Study, draw: Any) -> list[Any]:
     return axes
 
 
+@figure("tunys-contributions", "Tunys 2015, lambda contributions at 0.1 and 0.01", wants)
 def draw_contributions(study: Study) -> Drawn:
-    """Contributions at two learning rates."""
+    """Where the force on highly relevant documents comes from, at two learning rates."""
     axes = _draw_both(study, rf.plots.contributions)
     fast, slow = (
         low_share(study.train(baseline(rate)).curves, "contributions")[-1] for rate in RATES
@@ -76,8 +85,9 @@ def draw_contributions(study: Study) -> Drawn:
     return Drawn(axes[0], [finding])
 
 
+@figure("tunys-labels", "Tunys 2015, label distribution at 0.1 and 0.01", wants)
 def draw_labels(study: Study) -> Drawn:
-    """Label distribution at two learning rates."""
+    """Labels of the top {TOP} documents after each tree, at two learning rates."""
     axes = _draw_both(study, rf.plots.label_mix)
     fast, slow = (low_share(study.train(baseline(rate)).curves, "label_mix") for rate in RATES)
     finding = Finding(
@@ -90,8 +100,9 @@ def draw_labels(study: Study) -> Drawn:
     return Drawn(axes[0], [finding])
 
 
+@figure("ndcg-example", "NDCG as in Burges et al. 2005")
 def draw_ndcg(study: Study) -> Drawn:
-    """NDCG step by step."""
+    """What each rank adds to the DCG of a list and of the ideal one."""
     grades = np.array(GRADED, dtype=np.float64)
     ideal = np.sort(grades)[::-1]
     scores = -np.arange(len(grades), dtype=np.float64)
@@ -139,8 +150,11 @@ def count_errors(scores: list[float], labels: list[int]) -> int:
     return int(np.count_nonzero(values[pairs.hi] < values[pairs.lo]))
 
 
+@figure("pairwise-errors", "Burges 2010, as in Tunys 2015")
 def draw_errors(study: Study) -> Drawn:
-    """Pairwise errors fall, and NDCG falls too."""
+    """Two relevant documents (dark) before and after a move that mends two pairs and harms NDCG;
+    arrows are the forces on them.
+    """
     objectives = {"RankNet": rf.objective("ranknet"), "LambdaRank": rf.objective("lambdarank-ndcg")}
     errors, values = [], []
     with style():
@@ -177,41 +191,3 @@ def draw_errors(study: Study) -> Drawn:
             ),
         ],
     )
-
-
-FIGURES = [
-    Figure(
-        "tunys-training",
-        "Tunys 2015, LambdaMART training at shrinkage 0.1 and 0.01",
-        f"NDCG@{TOP} after each tree at two learning rates.",
-        draw_training,
-        wants,
-    ),
-    Figure(
-        "tunys-contributions",
-        "Tunys 2015, lambda contributions at 0.1 and 0.01",
-        "Where the force on highly relevant documents comes from, at two learning rates.",
-        draw_contributions,
-        wants,
-    ),
-    Figure(
-        "tunys-labels",
-        "Tunys 2015, label distribution at 0.1 and 0.01",
-        f"Labels of the top {TOP} documents after each tree, at two learning rates.",
-        draw_labels,
-        wants,
-    ),
-    Figure(
-        "ndcg-example",
-        "NDCG as in Burges et al. 2005",
-        "What each rank adds to the DCG of a list and of the ideal one.",
-        draw_ndcg,
-    ),
-    Figure(
-        "pairwise-errors",
-        "Burges 2010, as in Tunys 2015",
-        "Two relevant documents (dark) before and after a move that mends two pairs and harms "
-        "NDCG; arrows are the forces on them.",
-        draw_errors,
-    ),
-]

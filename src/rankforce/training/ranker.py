@@ -59,6 +59,7 @@ class Ranker(Learnt):
     (...,)
     """
 
+    takes_data = True  # `predict` does: a RankingData
     objective: Any
     k: int | None
     base: Any

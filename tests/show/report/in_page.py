@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.show.report.objective_tables import objective_data
-from rankforce.show.report.write import SCRIPTS
+from rankforce.show.report.write import SCRIPTS, scripts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -93,9 +93,9 @@ def _plain(values: Floats) -> list[float | None]:
 
 def script(name: str) -> str:
     """One of the page's files; a script comes behind those that it may build upon."""
-    names = SCRIPTS[: SCRIPTS.index(name) + 1] if name in SCRIPTS else [name]
-    folder = files("rankforce.show.report") / "page"
-    return "\n".join((folder / one).read_text(encoding="utf-8") for one in names)
+    if name in SCRIPTS:
+        return scripts(name)
+    return (files("rankforce.show.report") / "page" / name).read_text(encoding="utf-8")
 
 
 def compute(

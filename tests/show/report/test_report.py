@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.show.report.gather import gather
-from rankforce.show.report.importance import importance
+from rankforce.show.report.gather import gather, importance
 from rankforce.show.report.write import page
 from tests.show.report.gathered import data_of
 from tests.show.report.made_runs import QUERIES, SIZE, make_data, train

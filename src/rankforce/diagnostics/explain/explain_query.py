@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,16 +12,31 @@ from numpy.typing import NDArray
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.explain.explained import FALSE, MISSED, Document, Explained
-from rankforce.diagnostics.explain.subject import Subject, find_query, make_subject
 from rankforce.diagnostics.grades import Grades
 from rankforce.diagnostics.pair_forces import PairForces, find_pair_forces
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
+from rankforce.evaluation.judge import model_scores
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.mixed import ObjectiveLike, parts_of
 from rankforce.forces.named import at_cutoff, known_cutoff, title_of
+from rankforce.forces.prepared import check_scores
+from rankforce.forces.sources import index_of
 from rankforce.measures.make import metric as make_metric
+from rankforce.measures.scoreboard import Scoreboard
+from rankforce.training.watch import default_metric
+
+
+class Subject(NamedTuple):
+    """The data set that the query is of."""
+
+    scores: Floats
+    labels: Any
+    queries: QueryIndex
+    ids: NDArray[Any]  # of the queries
+    doc_ids: Any
 
 
 class Choice(NamedTuple):
@@ -97,11 +113,11 @@ def explain_several(
         raise RankforceError("there is no objective to explain: give one")
     if k is not None:
         check_whole("k", k, least=1)
-    subject = make_subject(scores, labels, group=group, qid=qid, doc_ids=doc_ids)
+    subject = _make_subject(scores, labels, group=group, qid=qid, doc_ids=doc_ids)
     choice = _choose(objectives, scores, k=k, norm=norm, iteration=iteration)
     scenes = [Scene(one, labels, subject.queries, k=choice.k) for one in choice.objectives]
     values = _metric_values(choice.objectives[0], subject, choice.k)
-    number, why = find_query(query, subject, values)
+    number, why = _find_query(query, subject, values)
     metrics = {name: float(row[number]) for name, row in values.items()}
     return [
         _explain_one(scene, subject, choice, number, scenes[0].grades)._replace(
@@ -148,9 +164,6 @@ def _make_objective(
 
 def _metric_values(objective: AnyObjective, subject: Subject, k: int) -> dict[str, Floats]:
     """NDCG@k, P@k and what the objective is for, of every query; nothing without labels."""
-    from rankforce.measures.scoreboard import Scoreboard
-    from rankforce.training.watch import default_metric
-
     labels = subject.labels
     source = getattr(parts_of(objective)[0].objective, "source", None)
     if isinstance(labels, RankingData) and not labels.has_labels and source is None:
@@ -221,3 +234,45 @@ def _kinds(codes: NDArray[np.int32], k: int, missable: int) -> list[str]:
     is_false = is_top & (deficit < 0)
     is_missed = ~is_top & (deficit > 0) & (codes >= missable)
     return [str(kind) for kind in np.select([is_false, is_missed], [FALSE, MISSED], "")]
+
+
+def _make_subject(scores: Any, labels: Any, *, group: Any, qid: Any, doc_ids: Any) -> Subject:
+    """Scores of rows, or of a model, with the queries and documents that they belong to."""
+    data = labels if isinstance(labels, RankingData) else None
+    index = index_of(labels, group=group, qid=qid)
+    rows = int(index.pointer[-1])
+    ids = query_ids(index, qid) if data is None else data.query_ids
+    names = data.doc_ids if doc_ids is None and data is not None else doc_ids
+    if names is not None and len(names) != rows:
+        raise RankforceError(f"doc_ids has {len(names)} entries, but there are {rows} rows")
+    if hasattr(scores, "predict"):
+        scores = model_scores(scores, data, f"the {type(scores).__name__}")
+    return Subject(check_scores(scores, rows), labels, index, ids, names)
+
+
+def _find_query(query: Any, subject: Subject, values: dict[str, Floats]) -> tuple[int, str]:
+    """Number of the query, and why it is this one."""
+    ids = subject.ids
+    if not len(ids):
+        raise RankforceError("there is no query to explain: the data has no rows")
+    if query is None:
+        name, worth = next(iter(values.items()), ("", np.full(len(ids), np.nan)))
+        if np.isnan(worth).all():
+            raise RankforceError(
+                "which query is the worst is not known without labels: give its id"
+            )
+        number = int(np.nanargmin(worth))
+        return number, f"the lowest {name} of {len(ids):,} queries" if len(ids) > 1 else ""
+    texts = [_text(one) for one in ids.tolist()]
+    wanted = _text(query.item() if isinstance(query, np.generic) else query)
+    if wanted in texts:
+        return texts.index(wanted), ""
+    close = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.5)
+    hint = "the closest are" if close else "there are such as"
+    listed = ", ".join(close or texts[:3])
+    raise RankforceError(f"no query {wanted!r} among {len(ids):,}: {hint} {listed}")
+
+
+def _text(query: Any) -> str:
+    """An id as text: files may make 7.0 of 7."""
+    return str(int(query)) if isinstance(query, float) and query.is_integer() else str(query)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankforce.common.checks import check_whole
+from rankforce.common.types import plain
 from rankforce.diagnostics.pair_forces import PairForces
 
 FALSE, MISSED = "false", "missed"
@@ -143,19 +141,15 @@ class Explained(NamedTuple):
             for one in self.violations
         ]
         return {
-            "query": self.query.item() if isinstance(self.query, np.generic) else self.query,
+            "query": plain(self.query),
             "why": self.why,
             "objective": self.objective,
             "k": self.k,
             "norm": self.norm,
             "iteration": self.iteration,
-            "metrics": {name: _finite(value) for name, value in self.metrics.items()},
-            "documents": [one._asdict() | {"label": _finite(one.label)} for one in self.documents],
+            "metrics": {name: plain(value) for name, value in self.metrics.items()},
+            "documents": [one._asdict() | {"label": plain(one.label)} for one in self.documents],
             "pair_count": len(self.pairs.force),
             "pairs": strongest,
             "violations": violations,
         }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from rankforce.show.plots.curves import (
     agreement,
+    contributions,
     effective_pairs,
     incoherence,
+    label_mix,
+    metric_curves,
     norm_factors,
     rank_changes,
 )
-from rankforce.show.plots.functions import pair_costs, schedules
-from rankforce.show.plots.histories import metric_curves
 from rankforce.show.plots.lists import forces
-from rankforce.show.plots.ranks import candidate_pairs, rank_weights
-from rankforce.show.plots.save import save
-from rankforce.show.plots.stacks import contributions, label_mix
+from rankforce.show.plots.objectives import candidate_pairs, pair_costs, rank_weights, schedules
+from rankforce.show.plots.style import save
 from rankforce.show.plots.trade_off import trade_off
 
 __all__ = [

@@ -1,11 +1,15 @@
-"""Pictures of what was recorded while training: one line for each run, by number of trees."""
+"""Pictures of what was recorded while training, by number of trees: lines, stacks, metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankforce.show.plots.inputs import join, named_runs
+import numpy as np
+
+from rankforce.common.checks import listed
+from rankforce.common.errors import RankforceError
+from rankforce.measures.make import metric as make_metric
 from rankforce.show.plots.style import (
     DASHES,
     Axes,
@@ -15,12 +19,20 @@ from rankforce.show.plots.style import (
     log_trees,
     look,
     percent,
+    put_legend,
 )
 
 if TYPE_CHECKING:
-    from rankforce.show.plots.inputs import Runs
+    from rankforce.models.curves import Curves
+
+    Runs = Curves | Mapping[str, Curves]
+
+Line = tuple[list[int], list[float]]
+History = dict[str, dict[str, Line]]
 
 TREES = "trees"
+# From light to dark as labels grow: the order is seen in gray and with any colour vision.
+SHADES = "YlGnBu"
 
 
 def incoherence(
@@ -40,10 +52,7 @@ def incoherence(
     """
     which = "restricted" if restricted else "unrestricted"
     with canvas(ax) as axes:
-        known = named_runs(runs, "incoherence")
-        draw_curves(
-            axes, {name: (c.trees, c.series["incoherence"][which]) for name, c in known.items()}
-        )
+        _draw_series(axes, runs, "incoherence", which)
         if log:
             log_trees(axes)
         axes.set_ylim(bottom=0.0)
@@ -67,8 +76,7 @@ def effective_pairs(runs: Runs, *, relative: bool = True, ax: Axes | None = None
     """
     which = "relative" if relative else "absolute"
     with canvas(ax) as axes:
-        known = named_runs(runs, "pairs")
-        draw_curves(axes, {name: (c.trees, c.series["pairs"][which]) for name, c in known.items()})
+        _draw_series(axes, runs, "pairs", which)
         axes.set_ylim(bottom=0.0)
         axes.set_ylabel("effective pairs (% of all)" if relative else "effective pairs per query")
         if relative:
@@ -117,10 +125,7 @@ def agreement(runs: Runs, *, ax: Axes | None = None) -> Axes:
     'trees'
     """
     with canvas(ax) as axes:
-        known = named_runs(runs, "agreement")
-        draw_curves(
-            axes, {name: (c.trees, c.series["agreement"]["share"]) for name, c in known.items()}
-        )
+        _draw_series(axes, runs, "agreement", "share")
         low, high = axes.get_ylim()
         axes.set_ylim(max(low - 0.05, 0.0), min(high + 0.05, 1.0))  # a point is no mountain
         axes.set_ylabel("forces that agree (%)")
@@ -144,12 +149,120 @@ def norm_factors(runs: Runs, *, ax: Axes | None = None) -> Axes:
             low, high = (curves.series["norm_factors"][key] for key in ("low", "high"))
             color = look(number)["color"]
             axes.fill_between(curves.trees, low, high, color=color, alpha=0.2, linewidth=0.0)
-        draw_curves(
-            axes, {name: (c.trees, c.series["norm_factors"]["median"]) for name, c in known.items()}
-        )
+        _draw_series(axes, runs, "norm_factors", "median")
         axes.set_yscale("log")
         axes.set_ylabel("factor of a query's forces")
         return axes
+
+
+def contributions(run: Runs, *, ax: Axes | None = None) -> Axes:
+    """Where the force on highly relevant documents comes from, by label and number of trees.
+
+    Svore et al. 2011, Figure 3(a).
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
+    ...     "contributions": {"0": [0.7, 0.6], "1": [0.3, 0.4]}}})
+    >>> rf.plots.contributions(curves).get_ylabel()
+    'share of the force (%)'
+    """
+    with canvas(ax) as axes:
+        _stack(axes, run, "contributions")
+        axes.set_ylabel("share of the force (%)")
+        return axes
+
+
+def label_mix(run: Runs, *, ax: Axes | None = None) -> Axes:
+    """Labels of the documents on top, by number of trees (Svore et al. 2011, Figure 3(b)).
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves.from_record({"trees": [1, 10], "about": {"top": "3"}, "series": {
+    ...     "label_mix": {"0": [0.7, 0.6], "1": [0.3, 0.4]}}})
+    >>> rf.plots.label_mix(curves).get_ylabel()
+    'share of the top 3 (%)'
+    """
+    with canvas(ax) as axes:
+        top = _stack(axes, run, "label_mix").about.get("top")
+        axes.set_ylabel(f"share of the top {top} (%)" if top else "share of the top (%)")
+        return axes
+
+
+def metric_curves(
+    runs: Any,
+    *,
+    metric: str | None = None,
+    data: str | Sequence[str] | None = None,
+    skip: int = 0,
+    log: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """A metric by number of trees, one line for each run and data set.
+
+    `runs` is one run or a dictionary of them by name: a ranker, a model, its `history`, or the
+    `Curves` of a recorder. `metric` is by default the first of the first run, `data` all data sets.
+    `skip` leaves out the first trees, as Adalia et al. 2025, Figures 3 and 4 do.
+
+    >>> import rankforce as rf
+    >>> axes = rf.plots.metric_curves({"a": {"valid": {"P@5": [0.4, 0.5]}}}, metric="p@5")
+    >>> axes.get_ylabel(), axes.lines[0].get_ydata().tolist()
+    ('P@5', [0.4, 0.5])
+    """
+    with canvas(ax) as axes:
+        histories = _histories(runs)
+        wanted = metric or _first_metric(histories)
+        lines, looks, title = {}, [], wanted
+        for number, (name, history) in enumerate(histories.items()):
+            parts = _parts(name, history, data)
+            for dash, part in enumerate(parts):
+                title, (trees, values) = _find_metric(join(name, part), history[part], wanted)
+                kept = [place for place, tree in enumerate(trees) if tree > skip]
+                shown = "" if len(parts) == 1 else part
+                # Where a run has several lines, its colour and marker say which run it is.
+                looks.append(look(number) | ({"linestyle": DASHES[dash]} if shown else {}))
+                lines[join(name, shown)] = (
+                    [trees[place] for place in kept],
+                    [values[place] for place in kept],
+                )
+        draw_curves(axes, lines, looks)
+        if log:
+            log_trees(axes)
+        axes.set_ylabel(title)
+        return axes
+
+
+def named_runs(runs: Runs, kind: str) -> dict[str, Curves]:
+    """Runs by name, all of which have recorded `kind`; a single one has no name."""
+    known = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    if not known:
+        raise RankforceError("there is no run to draw")
+    for name, curves in known.items():
+        series = getattr(curves, "series", None)
+        if not isinstance(series, Mapping):
+            raise RankforceError(f"the run {name!r} is {type(curves).__name__}: it must be Curves")
+        if not series.get(kind):
+            has = listed([key for key, lines in series.items() if lines] or ["nothing"])
+            raise RankforceError(f"the run {name!r} has recorded no {kind!r}, only {has}")
+    return known
+
+
+def one_run(runs: Runs, kind: str) -> Curves:
+    """The only run, for pictures that have no room for two."""
+    known = named_runs(runs, kind)
+    if len(known) > 1:
+        raise RankforceError(f"this picture is of one run, and there are {listed(known)}")
+    return next(iter(known.values()))
+
+
+def join(run: str, line: str) -> str:
+    """What a line of a run is called in a legend."""
+    return f"{run}, {line}" if run and line else run or line
+
+
+def _draw_series(axes: Any, runs: Runs, kind: str, which: str) -> None:
+    known = named_runs(runs, kind)
+    draw_curves(axes, {name: (one.trees, one.series[kind][which]) for name, one in known.items()})
 
 
 def draw_curves(
@@ -165,3 +278,98 @@ def draw_curves(
     axes.set_xlabel(TREES)
     axes.margins(x=0.02)
     legend_above(axes)
+
+
+def _stack(axes: Any, runs: Runs, kind: str) -> Any:
+    """Areas upon each other, the last label at the bottom: labels are recorded lowest first."""
+    import matplotlib
+
+    run = one_run(runs, kind)
+    labels = list(run.series[kind])[::-1]
+    shades = matplotlib.colormaps[SHADES](np.linspace(0.9, 0.08, len(labels)))
+    areas = axes.stackplot(
+        run.trees,
+        [run.series[kind][label] for label in labels],
+        labels=labels,
+        colors=shades,
+        edgecolor="white",
+        linewidth=0.4,
+    )
+    axes.set_xlim(min(run.trees), max(run.trees))
+    axes.set_ylim(0.0, 1.0)
+    axes.grid(False)
+    percent(axes.yaxis)
+    axes.set_xlabel("trees")
+    put_legend(axes, areas[::-1], [f"label {label}" for label in labels[::-1]], handletextpad=0.4)
+    for handle in axes.get_legend().legend_handles:
+        handle.set_edgecolor("0.4")
+    return run
+
+
+def _histories(runs: Any) -> dict[str, History]:
+    """Data set -> metric -> (trees, values), for each run."""
+    if not isinstance(runs, Mapping) or _is_history(runs):
+        return {"": _history(runs)}
+    if not runs:
+        raise RankforceError("there is no run to draw")
+    return {name: _history(run) for name, run in runs.items()}
+
+
+def _is_history(run: Any) -> bool:
+    """Whether it is data set -> metric -> values, and not runs by name."""
+    inner = [
+        values for sets in run.values() if isinstance(sets, Mapping) for values in sets.values()
+    ]
+    return bool(inner) and not any(isinstance(values, Mapping) for values in inner)
+
+
+def _history(run: Any) -> History:
+    if hasattr(run, "series"):
+        metrics = run.series.get("metrics", {})
+        return {"": {name: (list(run.trees), list(values)) for name, values in metrics.items()}}
+    model = getattr(run, "model_", run)
+    sets = getattr(model, "history", model)
+    if not isinstance(sets, Mapping):
+        raise RankforceError(
+            f"a run is {type(run).__name__}: give a ranker, its history, or Curves"
+        )
+    return {
+        part: {
+            name: (list(range(1, len(values) + 1)), list(values))
+            for name, values in metrics.items()
+        }
+        for part, metrics in sets.items()
+    }
+
+
+def _title(metric: str) -> str:
+    """A metric's own name; a function of the user's has none but the one given."""
+    try:
+        return make_metric(metric).name
+    except ValueError:
+        return metric
+
+
+def _first_metric(histories: dict[str, History]) -> str:
+    for history in histories.values():
+        for metrics in history.values():
+            for name in metrics:
+                return name
+    raise RankforceError("no run has a metric: train with eval_set=, or with a recorder of metrics")
+
+
+def _parts(name: str, history: History, data: str | Sequence[str] | None) -> list[str]:
+    wanted = list(history) if data is None else [data] if isinstance(data, str) else list(data)
+    for part in wanted:
+        if part not in history:
+            raise RankforceError(f"the run {name!r} has no data {part!r}, only {listed(history)}")
+    return wanted
+
+
+def _find_metric(where: str, metrics: dict[str, Line], wanted: str) -> tuple[str, Line]:
+    for name, line in metrics.items():
+        if _title(name) == _title(wanted):
+            return _title(name), line
+    raise RankforceError(
+        f"the run {where!r} has no metric {wanted!r}, only {listed(metrics or ['none'])}"
+    )

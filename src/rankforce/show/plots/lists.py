@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.show.plots.inputs import named_objectives
+from rankforce.forces.base import AnyObjective
+from rankforce.forces.named import at_cutoff, title_of
 from rankforce.show.plots.style import DOWN, UP, WIDTH, Axes, canvas, wrap
 
-if TYPE_CHECKING:
-    from rankforce.show.plots.inputs import Objectives
+Objectives = str | AnyObjective | Sequence[Any] | Mapping[str, Any]
 
 SHADES, ADDED = "Blues", "#E69F00"
 PAPER = {"boxstyle": "round,pad=0.15", "facecolor": "white", "linewidth": 0.0}  # behind a text
@@ -79,7 +79,7 @@ def forces(
     far = check_number("reach", reach, least=0.05)
     order = np.argsort(-values, kind="stable")
     now = {"norm": norm, "iteration": iteration}
-    columns = _columns(named_objectives(objectives, k), values, grades, order, k, **now)
+    columns = _columns(_named(objectives, k), values, grades, order, k, **now)
     shown = grades[order] > 0 if which == "relevant" else np.ones(len(order), dtype=bool)
     placed = [_place(one.forces, shown, far) for one in columns]
     wide = COLUMN + LANE * max((arrow.lane for one in placed for arrow in one), default=0)
@@ -96,6 +96,16 @@ def forces(
         if k is not None and check_whole("k", k, least=1) < len(values):
             axes.axhline(k + 0.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
         return axes
+
+
+def _named(objectives: Objectives, k: int | None) -> dict[str, AnyObjective]:
+    """Objectives by name, from names, objectives, or a dictionary of either; `k` is for names."""
+    if isinstance(objectives, (str, AnyObjective)):
+        objectives = [objectives]
+    if isinstance(objectives, Mapping):
+        return {name: at_cutoff(one, k) for name, one in objectives.items()}
+    made = [at_cutoff(one, k) for one in objectives]
+    return {title_of(one): one for one in made}
 
 
 def _columns(
@@ -205,11 +215,9 @@ def _arrows(axes: Any, arrows: list[Arrow], left: float, wide: float, numbers: b
             how |= {"shrinkA": 0.0, "shrinkB": 0.0}
             axes.annotate("", (x, end), (x, rank), arrowprops=how, annotation_clip=False)
         if numbers:
-            text = (
-                f"{force:+.3f}" if 0.0 < abs(force) < 100.0 else f"{force:+.3g}" if force else "0"
-            )
+            text = f"{force:+{'.3f' if abs(force) < 100.0 else '.3g'}}" if force else "0"
             place = left + LANE + wide - COLUMN
-            axes.text(place, rank, text if force else "0", va="center", fontsize=6.5, color=color)
+            axes.text(place, rank, text, va="center", fontsize=6.5, color=color)
 
 
 def _frame(axes: Any, columns: list[Lane], wide: float) -> None:

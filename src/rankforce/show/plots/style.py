@@ -5,11 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
+from rankforce.common.files import whole_file
 
 Axes = Any  # matplotlib's: the types of a package that may not be there
 
@@ -36,6 +39,14 @@ STYLE: dict[str, Any] = {
     "hatch.linewidth": 0.5,
     "mathtext.fontset": "dejavusans",
     "text.usetex": False,  # names of runs are no LaTeX
+}
+
+FORMATS = ("png", "pdf", "svg")
+# What would differ from one run to the next.
+WITHOUT: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "svg": {"Date": None, "Creator": None},
 }
 
 
@@ -120,27 +131,8 @@ def put_legend(axes: Any, handles: Sequence[Any], names: Collection[str], **opti
     """The same, for chosen handles and names."""
     # Inches: the legend may be a tenth wider than the axes.
     width = 1.1 * axes.get_position().width * axes.figure.get_figwidth()
-    legend = axes.legend(
-        handles,
-        names,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncol=_columns(names, width),
-        frameon=False,
-        borderaxespad=0.2,
-        columnspacing=1.2,
-        handlelength=2.4,
-        **options,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)  # a name with dollars is no formula
-
-
-def _columns(names: Collection[str], width: float) -> int:
-    """Columns of a legend that fit into so many inches, such that its rows are about full."""
-    fit = max(int(width / (0.5 + 0.04 * max(map(len, names)))), 1)  # handle and gap, letters
-    rows = -(-len(names) // fit)
-    return -(-len(names) // rows)
+    options |= {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    _put(axes, handles, names, width, **options)
 
 
 def share_legend(axes: Sequence[Any]) -> None:
@@ -152,17 +144,24 @@ def share_legend(axes: Sequence[Any]) -> None:
             handles = legend.legend_handles
             names = [text.get_text() for text in legend.get_texts()]
             legend.remove()
-    legend = axes[0].figure.legend(
-        handles,
-        names,
-        loc="outside upper left",
-        ncol=_columns(names, axes[0].figure.get_figwidth()),
-        frameon=False,
-        columnspacing=1.2,
-        handlelength=2.4,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    figure = axes[0].figure
+    _put(figure, handles, names, figure.get_figwidth(), loc="outside upper left")
+
+
+def _put(
+    owner: Any, handles: Sequence[Any], names: Collection[str], width: float, **options: Any
+) -> None:
+    options |= {"ncol": _columns(names, width), "frameon": False}
+    options |= {"columnspacing": 1.2, "handlelength": 2.4}
+    for text in owner.legend(handles, names, **options).get_texts():
+        text.set_parse_math(False)  # a name with dollars is no formula
+
+
+def _columns(names: Collection[str], width: float) -> int:
+    """Columns of a legend that fit into so many inches, such that its rows are about full."""
+    fit = max(int(width / (0.5 + 0.04 * max(map(len, names)))), 1)  # handle and gap, letters
+    rows = -(-len(names) // fit)
+    return -(-len(names) // rows)
 
 
 def percent(axis: Any) -> None:
@@ -183,3 +182,24 @@ def log_trees(axes: Any) -> None:
 def wrap(name: str, width: int = 14) -> str:
     """A name in lines of at most so many letters, for narrow places."""
     return "\n".join(textwrap.wrap(name, width)) or name
+
+
+def save(axes: Axes, path: str | Path, *, dpi: int = DPI) -> Path:
+    """Write the figure of `axes`; the format is that of the name: .png (or none), .pdf or .svg.
+
+    >>> import tempfile
+    >>> import rankforce as rf
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save(rf.plots.pair_costs(), folder / "costs.svg").name
+    'costs.svg'
+    """
+    target = Path(path)
+    ending = check_choice("the ending of a picture", target.suffix[1:] or "png", FORMATS)
+    if target.is_dir() or not target.parent.is_dir():
+        raise RankforceError(f"{target}: expected the name of a file in a folder that exists")
+    with style() as matplotlib, whole_file(target) as part:
+        # Text stays text, in fonts that journals take.
+        matplotlib.rcParams.update({"pdf.fonttype": 42, "svg.hashsalt": "rankforce"})
+        matplotlib.rcParams["svg.fonttype"] = "none"
+        axes.figure.savefig(part, format=ending, dpi=dpi, metadata=WITHOUT[ending])
+    return target

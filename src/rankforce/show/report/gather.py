@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-import rankforce as rf
 from rankforce.common.checks import check_whole
-from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
-from rankforce.data.ranking_data import RankingData
-from rankforce.evaluation.comparison import Comparison
+from rankforce.common.types import plain
+from rankforce.diagnostics.replay import diagnose
+from rankforce.evaluation.compare import compare
+from rankforce.evaluation.judge import model_scores
 from rankforce.forces.base import AnyObjective
+from rankforce.measures.make import metric as make_metric
 from rankforce.measures.metric import Metric
 from rankforce.models.curves import Curves
-from rankforce.show.report.importance import importance
-from rankforce.show.report.judged import Known, cautions, find_data
-from rankforce.show.report.models import ShownModel, open_runs
-from rankforce.show.report.offered import cutoff_of, offered_objectives, wanted_objectives
-from rankforce.show.report.queries import choose_queries, plain, query_record
+from rankforce.models.importance import importance as split_importance
+from rankforce.models.model import Model
+from rankforce.show.report.objective_tables import cutoff_of, offered_objectives, wanted_objectives
+from rankforce.show.report.queries import choose_queries, query_record
+from rankforce.show.report.runs import Known, ShownModel, cautions, find_data, open_runs
 from rankforce.show.report.verdict import comparison_table, metric_table, run_sentence, sentences
 from rankforce.training.watch import watched_metrics
 
@@ -62,7 +63,7 @@ def gather(
     records = [_run_record(run, known, wanted, notes) for run in opened]
     table: dict[str, Any] = {
         "title": title or ", ".join(run.name for run in opened),
-        "version": rf.__version__,
+        "version": version("rankforce"),
         "runs": records,
         "data": None if known is None else _data_record(known),
         "summary": [UNJUDGED],
@@ -83,13 +84,13 @@ def gather(
 def _choose_metric(runs: list[ShownModel], given: Any) -> Metric:
     """The one that is asked for, or that the first run watched, or that its objective is for."""
     if given is not None:
-        return rf.metric(given)
+        return make_metric(given)
     for run in runs:
         settings = run.model.parameters
         watched = settings.get("eval_metric", ())
         for metric in watched_metrics(watched, run.objective, k=settings.get("k")):
             return metric
-    return rf.metric("ndcg@10")
+    return make_metric("ndcg@10")
 
 
 def _data_record(known: Known) -> dict[str, Any]:
@@ -125,6 +126,27 @@ def _run_record(
     }
 
 
+def importance(model: Model) -> list[dict[str, Any]]:
+    """Features by the gain of their splits, the largest first; those without a split are left out.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> ranker = rf.Ranker(n_estimators=2, num_leaves=4, progress=False).fit(data)
+    >>> first = importance(ranker.model_)[0]
+    >>> sorted(first), first["gain"] > 0
+    (['feature', 'gain', 'splits'], True)
+    """
+    names = model.feature_names
+    trees = model.trees[: model.used]
+    splits = split_importance(trees, len(names), kind="split")
+    gains = split_importance(trees, len(names), kind="gain")
+    used = sorted(np.flatnonzero(splits), key=lambda f: (-gains[f], -splits[f], f))
+    return [
+        {"feature": names[f], "gain": float(f"{gains[f]:.6g}"), "splits": int(splits[f])}
+        for f in used
+    ]
+
+
 def _shown(value: Any) -> Any:
     """A setting as text, number or truth value."""
     if isinstance(value, (bool, int, float, str)) or value is None:
@@ -154,7 +176,7 @@ def _diagnostics(
             notes.append(f"No diagnostics of {run.name}: name an objective (--objective NAME).")
         return None
     try:
-        found = rf.diagnose(run.ranker, known.data, objective=objective, name=known.name)
+        found = diagnose(run.ranker, known.data, objective=objective, name=known.name)
     except ValueError as error:
         notes.append(f"No diagnostics of {run.name}: {error}.")
         return None
@@ -183,9 +205,8 @@ def _judged(
 ) -> dict[str, Any]:
     """What needs rankings: comparison, values by query, the queries themselves, objectives."""
     data = known.data
-    scores = {run.name: _predict(run, data) for run in runs}
-    found = rf.compare(scores, data, metric=metric, baseline=baseline, seed=seed)
-    assert isinstance(found, Comparison)
+    scores = {run.name: model_scores(run.ranker, data, f"run {run.name!r}") for run in runs}
+    found = compare(scores, data, metric=metric, baseline=baseline, seed=seed)
     chosen = choose_queries(found, data, queries) if queries else []
     longest = [one for one in chosen if data.sizes[one.query] <= LONGEST]
     if len(longest) < len(chosen):
@@ -212,10 +233,3 @@ def _judged(
             notes,
         ),
     }
-
-
-def _predict(run: ShownModel, data: RankingData) -> Floats:
-    try:
-        return np.asarray(run.ranker.predict(data), dtype=np.float64)
-    except ValueError as error:
-        raise RankforceError(f"run {run.name!r}: {error}") from None

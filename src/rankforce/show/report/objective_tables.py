@@ -1,25 +1,33 @@
-"""Objectives as data, so that a page can compute the forces that the kernels compute."""
+"""Objectives as data, so that a page can compute their forces as the kernels do; and which ones."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import index_queries
+from rankforce.data.ranking_data import RankingData
+from rankforce.diagnostics.view import USUAL_K
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.description import Cost, Description
+from rankforce.forces.make import objective as make_objective
+from rankforce.forces.make import objectives
 from rankforce.forces.mixed import Mixed, Part, parts_of
-from rankforce.forces.named import title_of
+from rankforce.forces.named import at_cutoff, known_cutoff, title_of
 from rankforce.forces.objective import Objective
 from rankforce.forces.prepare import sort_labels
 from rankforce.forces.sources import LABEL
 from rankforce.forces.tables import discount
+from rankforce.measures.metric import Metric
+
+if TYPE_CHECKING:
+    from rankforce.show.report.runs import ShownModel
 
 Source = str | None  # of labels; None are the labels themselves
 _IN_NAME = ("k", "source")  # arguments that a title says already
@@ -89,7 +97,7 @@ class _Labels:
 
 
 def objective_data(
-    objectives: Sequence[AnyObjective],
+    several: Sequence[AnyObjective],
     *,
     labels: Mapping[Source, ArrayLike],
     longest: int,
@@ -111,10 +119,10 @@ def objective_data(
     ('RankNet', 1.0)
     """
     pool, known = _Pool(), _Labels(labels, shown, label_name)
-    at = [iteration] * len(objectives) if isinstance(iteration, int) else list(iteration)
+    at = [iteration] * len(several) if isinstance(iteration, int) else list(iteration)
     found: list[dict[str, Any]] = []
     notes: list[str] = []
-    for one, when in zip(objectives, at, strict=True):
+    for one, when in zip(several, at, strict=True):
         try:
             written = _objective(one, known, longest, when, pool)
         except ValueError as error:
@@ -242,3 +250,82 @@ def _cost(cost: Cost) -> dict[str, Any]:
 def _whole(cutoff: float) -> int | None:
     """A cutoff; None where there is none."""
     return None if cutoff == math.inf else int(cutoff)
+
+
+def offered_objectives(
+    runs: list[ShownModel],
+    data: RankingData,
+    metric: Metric,
+    wanted: list[AnyObjective],
+    rows: NDArray[np.int64],
+    longest: int,
+    notes: list[str],
+) -> dict[str, Any]:
+    """The runs' own objectives and those `wanted`, by default all that have a name, as data.
+
+    `rows` are the documents that the page shows, `longest` is the length of their longest list.
+    """
+    ready = [(run.objective, run.model.used) for run in runs if run.objective is not None]
+    first = ready[0][1] if ready else 0
+    others = wanted or _registered(data, cutoff_of(runs, metric))
+    offered: list[tuple[AnyObjective, int]] = []
+    for one, iteration in (*ready, *((other, first) for other in others)):
+        if all(one != kept for kept, _ in offered):
+            offered.append((one, iteration))
+    columns = label_columns(data)
+    written = objective_data(
+        [one for one, _ in offered],
+        labels=columns,
+        shown={source: column[rows] for source, column in columns.items()},
+        longest=longest,
+        iteration=[iteration for _, iteration in offered],
+    )
+    notes += [f"{note}." for note in written.notes]
+    return written.data
+
+
+def cutoff_of(runs: list[ShownModel], metric: Metric) -> int:
+    """That of the first run which has one, else of the metric."""
+    found = [known_cutoff(run.objective) for run in runs if run.objective is not None]
+    return next((k for k in (*found, metric.k) if k), USUAL_K)
+
+
+def wanted_objectives(given: Any, k: int) -> list[AnyObjective]:
+    """Objectives that somebody asks for; a name without a cutoff gets `k`.
+
+    >>> [one.arguments for one in wanted_objectives(["lambdagap-x", "ranknet"], 5)]
+    [{'k': 5}, {}]
+    """
+    is_one = isinstance(given, (str, AnyObjective, Mapping))
+    several = [] if given is None else [given] if is_one else list(given)
+    return [at_cutoff(one, k) for one in several]
+
+
+def label_columns(data: RankingData) -> dict[str | None, Floats]:
+    """All label columns by the names that objectives call them; None is the first."""
+    columns: dict[str | None, Floats] = {None: data.labels}
+    if data.label_name != "label":
+        columns[data.label_name] = data.labels
+    columns.update(data.sources)
+    return columns
+
+
+def _registered(data: RankingData, k: int) -> list[AnyObjective]:
+    made = []
+    for entry in objectives():
+        source = _clicks(data) if entry.of_clicks else None
+        if entry.of_clicks and source is None and not _are_shares(data.labels):
+            continue
+        cutoff = k if entry.has_cutoff else None
+        made.append(make_objective(entry.name, k=cutoff, source=source))
+    return made
+
+
+def _clicks(data: RankingData) -> str | None:
+    """The first source that can be shares of clicks."""
+    return next((name for name, values in data.sources.items() if _are_shares(values)), None)
+
+
+def _are_shares(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return bool(known.size) and float(known.min()) >= 0.0 and float(known.max()) <= 1.0

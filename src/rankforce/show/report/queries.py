@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.types import Floats
+from rankforce.common.types import Floats, plain
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.comparison import Comparison, changes
-from rankforce.show.report.offered import label_columns
+from rankforce.show.report.objective_tables import label_columns
 
 
-class Chosen(NamedTuple):
+class ShownQuery(NamedTuple):
     """A query by its number, and why it is worth a look."""
 
     query: int
     why: str
 
 
-def choose_queries(found: Comparison, data: RankingData, count: int) -> list[Chosen]:
+def choose_queries(found: Comparison, data: RankingData, count: int) -> list[ShownQuery]:
     """The worst and the best queries of every run, and those that differ most from the baseline.
 
     They take turns until there are `count`. Queries whose documents all have one label are left
@@ -30,7 +30,7 @@ def choose_queries(found: Comparison, data: RankingData, count: int) -> list[Cho
     >>> data = rf.RankingData([[0.0]] * 6, [1, 0, 0, 1, 0, 0], group=[2, 2, 2])
     >>> found = rf.compare({"a": [2, 1, 2, 1, 2, 1]}, data, metric="mrr")
     >>> choose_queries(found, data, 5)
-    [Chosen(query=1, why='worst of a'), Chosen(query=0, why='best of a')]
+    [ShownQuery(query=1, why='worst of a'), ShownQuery(query=0, why='best of a')]
     """
     mixed = _with_choice(found, data)
     lists = _candidates(found, mixed, data.sizes)
@@ -43,7 +43,7 @@ def choose_queries(found: Comparison, data: RankingData, count: int) -> list[Cho
             query = int(order[places[why]])
             places[why] += 1
             taken.setdefault(query, []).append(why)
-    return [Chosen(query, _reason(whys, len(found.values))) for query, whys in taken.items()]
+    return [ShownQuery(query, _reason(whys, len(found.values))) for query, whys in taken.items()]
 
 
 def _reason(whys: list[tuple[str, str]], runs: int) -> str:
@@ -100,7 +100,7 @@ def _candidates(
 
 
 def query_record(
-    chosen: Chosen, data: RankingData, scores: dict[str, Floats], values: dict[str, Floats]
+    chosen: ShownQuery, data: RankingData, scores: dict[str, Floats], values: dict[str, Floats]
 ) -> dict[str, Any]:
     """One query in full: documents in the order of the data, labels, scores of every run."""
     rows = data.index.rows_of(chosen.query)
@@ -130,13 +130,3 @@ def _preferences(data: RankingData, rows: NDArray[np.int64]) -> list[list[float]
     place = {int(row): number for number, row in enumerate(rows)}
     pairs = zip(*(column.tolist() for column in data.preferences), strict=True)
     return [[place[hi], place[lo], weight] for hi, lo, weight in pairs if hi in place]
-
-
-def plain(value: Any) -> float | None:
-    """A number for JSON, which has no NaN and no infinity.
-
-    >>> plain(np.float64(0.5)), plain(float("nan"))
-    (0.5, None)
-    """
-    number = float(value)
-    return number if np.isfinite(number) else None

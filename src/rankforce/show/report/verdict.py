@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankforce.common.types import Floats
+from rankforce.common.types import Floats, plain
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.comparison import Comparison, Contrast
 from rankforce.evaluation.evaluate import USUAL, evaluate
 from rankforce.evaluation.show import describe, show_p
 from rankforce.measures.make import metric as make_metric
 from rankforce.measures.metric import Metric
-from rankforce.show.report.queries import plain
 
 LEVEL = 0.05  # below it, a difference is called more than chance
 

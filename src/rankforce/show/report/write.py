@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -17,28 +18,10 @@ from rankforce.common.files import write_whole
 STYLES = ("style.css", "explorer.css", "weight_map.css")
 # In the order in which they build upon each other.
 SCRIPTS = (
-    "dom.js",
-    "scales.js",
-    "tables.js",
-    "shapes.js",
-    "charts.js",
-    "bars.js",
-    "diagnostics.js",
-    "pair_sets.js",
-    "weights.js",
-    "lists.js",
-    "forces.js",
-    "numbers.js",
-    "moves.js",
-    "explorer_summary.js",
-    "explorer_rows.js",
-    "explorer_pairs.js",
-    "explorer_controls.js",
-    "explorer_input.js",
-    "explorer.js",
-    "weight_map.js",
-    "sections.js",
-    "page.js",
+    *("dom.js", "scales.js", "tables.js", "charts.js", "bars.js", "diagnostics.js"),
+    *("pair_sets.js", "weights.js", "forces.js"),
+    *("explorer_panels.js", "explorer_rows.js", "explorer_controls.js", "explorer.js"),
+    *("weight_map.js", "sections.js", "page.js"),
 )
 # Characters that could end the script element around the data; JSON escapes all but ASCII.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&"}
@@ -101,13 +84,6 @@ def write_report(
     return place
 
 
-def open_page(place: Path) -> None:
-    """Show a page in the user's browser."""
-    import webbrowser
-
-    webbrowser.open(place.resolve().as_uri())
-
-
 def page(table: dict[str, Any]) -> str:
     """The whole page around the data of a report.
 
@@ -115,10 +91,10 @@ def page(table: dict[str, Any]) -> str:
     False
     """
     style = "\n".join(_part(name) for name in STYLES)
-    script = "\n".join(_part(name) for name in SCRIPTS)
+    script = scripts()
     mark = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     filled = {
-        "TITLE": escape_text(str(table.get("title", ""))),
+        "TITLE": html.escape(str(table.get("title", "")), quote=False),
         # A script that is not this very one does not run, whatever text the data holds.
         "POLICY": f"default-src 'none'; script-src 'sha256-{mark}'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'",
@@ -131,6 +107,14 @@ def page(table: dict[str, Any]) -> str:
     return "".join(filled[piece] if place % 2 else piece for place, piece in enumerate(pieces))
 
 
+def scripts(last: str = SCRIPTS[-1]) -> str:
+    """The scripts as far as `last`: each is a block of its own, and they share `rankforce`."""
+    names = SCRIPTS[: SCRIPTS.index(last) + 1]
+    first = '"use strict";\nconst rankforce = (window.rankforce = {});'
+    blocks = [f"{{\n{_part(name)}\n}}" for name in names]
+    return "\n".join(["(() => {", first, *blocks, "})();"])
+
+
 def escape_data(table: Any) -> str:
     """JSON that can stand inside a script element.
 
@@ -139,15 +123,6 @@ def escape_data(table: Any) -> str:
     """
     text = json.dumps(table, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPED)
-
-
-def escape_text(text: str) -> str:
-    """Text for an element of HTML.
-
-    >>> escape_text("a < b")
-    'a &lt; b'
-    """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _part(name: str) -> str:

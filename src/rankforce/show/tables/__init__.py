@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rankforce.common.errors import RankforceError
-from rankforce.show.tables.latex import render_latex
-from rankforce.show.tables.markdown import render_markdown
-from rankforce.show.tables.records import render_csv, render_json
-from rankforce.show.tables.table import Cell, Table, check
+from rankforce.show.tables.markup import render_latex, render_markdown
+from rankforce.show.tables.table import Cell, Table, check, csv_text, render_csv, render_json
 from rankforce.show.tables.text import render_text
 
-__all__ = ["FORMATS", "Cell", "Table", "render"]
+__all__ = ["FORMATS", "Cell", "Table", "check_format", "csv_text", "render"]
 
 _RENDERERS: dict[str, Callable[[Table], str]] = {
     "text": render_text,
@@ -43,7 +41,12 @@ def render(table: Table, format: str) -> str:
     | RankNet | 69.10 |
     | LambdaGap-S+ | **69.76**\*\*\* |
     """
-    if format not in FORMATS:
-        raise RankforceError(f"the format is {format!r}: choose one of {', '.join(FORMATS)}")
+    check_format(format)
     check(table)
     return _RENDERERS[format](table)
+
+
+def check_format(format: str) -> None:
+    """Refuse what is none of `FORMATS`."""
+    if format not in FORMATS:
+        raise RankforceError(f"the format is {format!r}: choose one of {', '.join(FORMATS)}")

@@ -1,250 +1,272 @@
 // Charts over the number of trees: lines, bands and stacked areas, with a crosshair and a table.
-(() => {
-  "use strict";
-  const rankforce = (window.rankforce = window.rankforce || {});
-  const { html, svg, onWidth, walk } = rankforce.dom;
-  const { path, bandPath, sample } = rankforce.shapes;
-  const { FORMATS, isNumber, ticks, logTicks, scale, tickText, lastUpTo } = rankforce.scales;
-  const PAD = { top: 12, right: 14, bottom: 38, left: 58 };
+const { html, svg, slider, onWidth, walk } = rankforce.dom;
+const { FORMATS, isNumber, ticks, logTicks, scale, tickText, lastUpTo } = rankforce.scales;
 
-  // One axis of trees for all charts.
-  const axis = { isLog: false, charts: new Set() };
-  function setLog(isLog) {
-    axis.isLog = isLog;
-    for (const chart of axis.charts) chart.draw();
+function path(x, y, toX, toY) {
+  let text = "", isDown = false;
+  x.forEach((value, i) => {
+    if (!isNumber(y[i])) { isDown = false; return; }
+    text += `${isDown ? "L" : "M"}${toX(value).toFixed(2)} ${toY(y[i]).toFixed(2)}`;
+    isDown = true;
+  });
+  return text;
+}
+
+function bandPath(one, toX, toY) {
+  const isKnown = (i) => isNumber(one.high[i]) && isNumber(one.low[i]);
+  const known = one.x.map((_, i) => i).filter(isKnown);
+  if (!known.length) return "";
+  const point = (i, values) => `${toX(one.x[i]).toFixed(2)} ${toY(values[i]).toFixed(2)}`;
+  const there = known.map((i) => point(i, one.high)), back = known.map((i) => point(i, one.low));
+  return `M${there.join("L")}L${back.reverse().join("L")}Z`;
+}
+
+// What a series looks like, for the legend.
+function sample(one) {
+  const box = { x: 4, y: 0, width: 14, height: 12, rx: 2, fill: one.color };
+  return svg("svg", { class: "sample", width: 22, height: 12, "aria-hidden": "true" },
+    one.isArea || one.low ? svg("rect", { ...box, class: one.isArea ? "solid" : "band" }) : null,
+    one.isArea ? null : svg("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: one.color, class: "line",
+        "stroke-dasharray": one.dash || null }));
+}
+
+const PAD = { top: 12, right: 14, bottom: 38, left: 58 };
+
+// One axis of trees for all charts.
+const axis = { isLog: false, charts: new Set() };
+function setLog(isLog) {
+  axis.isLog = isLog;
+  for (const chart of axis.charts) chart.draw();
+}
+
+// A figure with title, one sentence, its source, the plot, a legend that reads out, a table.
+//   options: title, about, source, format, kind ("lines" or "stack"), zero, top,
+//     series: [{name, color, dash, x, y, low and high (edges of a band around y), mark,
+//       used (number of trees that the run ended with; it may have grown more)}]
+class Chart {
+  constructor(options) {
+    this.options = options;
+    this.hidden = new Set();
+    const all = options.series.flatMap((one) => one.x);
+    this.trees = [...new Set(all)].sort((a, b) => a - b);
+    this.ends = new Set(options.series.map((one) => one.used));
+    this.last = Math.max(0, lastUpTo(this.trees, Math.max(...this.ends)));
+    this.at = this.last;
+    this.isActive = false;
+    this.plot = slider(this, `${options.label || options.title}, by number of trees`, this.trees[0],
+      this.trees[this.trees.length - 1], { class: "plot" });
+    this.place = html("span", { class: "at" });
+    this.legend = this.makeLegend();
+    this.node = html("figure", { class: "chart" },
+      html("figcaption", null, html(options.level || "h3", null, options.title),
+        options.about ? html("p", { class: "about" }, options.about, " ",
+          options.source ? html("cite", null, options.source) : null) : null),
+      this.plot, this.legend, this.makeTable());
+    axis.charts.add(this);
+    onWidth(this.plot, (width) => { this.width = width; this.draw(); });
   }
 
-  // A figure with title, one sentence, its source, the plot, a legend that reads out, a table.
-  //   options: title, about, source, format, kind ("lines" or "stack"), zero, top,
-  //     series: [{name, color, dash, x, y, low and high (edges of a band around y), mark,
-  //       used (number of trees that the run ended with; it may have grown more)}]
-  class Chart {
-    constructor(options) {
-      this.options = options;
-      this.hidden = new Set();
-      const all = options.series.flatMap((one) => one.x);
-      this.trees = [...new Set(all)].sort((a, b) => a - b);
-      this.ends = new Set(options.series.map((one) => one.used));
-      this.last = Math.max(0, lastUpTo(this.trees, Math.max(...this.ends)));
-      this.at = this.last;
-      this.isActive = false;
-      this.plot = html("div", {
-        class: "plot", tabindex: "0", role: "slider", "aria-label": `${options.label || options.title}, by number of trees`,
-        "aria-valuemin": this.trees[0], "aria-valuemax": this.trees[this.trees.length - 1],
-        onkeydown: (event) => this.key(event), onfocus: () => this.activate(true),
-        onblur: () => this.activate(false), onpointermove: (event) => this.point(event),
-        onpointerdown: (event) => this.point(event),
-        onpointerleave: () => this.activate(document.activeElement === this.plot),
-      });
-      this.place = html("span", { class: "at" });
-      this.legend = this.makeLegend();
-      this.node = html("figure", { class: "chart" },
-        html("figcaption", null, html(options.level || "h3", null, options.title),
-          options.about ? html("p", { class: "about" }, options.about, " ",
-            options.source ? html("cite", null, options.source) : null) : null),
-        this.plot, this.legend, this.makeTable());
-      axis.charts.add(this);
-      onWidth(this.plot, (width) => { this.width = width; this.draw(); });
-    }
-
-    makeLegend() {
-      const buttons = this.options.series.map((one) => {
-        one.output = html("span", { class: "value" });
-        return html("button", {
-          type: "button", "aria-pressed": "true",
-          onclick: (event) => this.toggle(one, event.currentTarget),
-        }, sample(one), html("span", null, one.name), one.output);
-      });
-      return html("div", { class: "legend" }, this.place, buttons);
-    }
-
-    makeTable() {
-      const table = html("details", { class: "as-table" }, html("summary", null, "Data as table"));
-      table.addEventListener("toggle", () => {
-        if (!table.open || table.childElementCount > 1) return;
-        const { series, format } = this.options;
-        const parts = series.flatMap((one) => [[one, one.name, one.y],
-          ...(one.low ? [[one, `${one.name}, low`, one.low], [one, `${one.name}, high`, one.high]]
-            : [])]);
-        const columns = [{ name: "trees", kind: "whole" },
-          ...parts.map(([, name]) => ({ name, kind: format }))];
-        const rows = this.trees.map((tree) => [tree,
-          ...parts.map(([one, , values]) => values[placeOf(one, tree)])]);
-        table.append(rankforce.tables.make({ columns, rows, label: this.options.label || this.options.title }));
-      });
-      return table;
-    }
-
-    toggle(one, button) {
-      if (this.hidden.has(one)) this.hidden.delete(one);
-      else this.hidden.add(one);
-      button.setAttribute("aria-pressed", String(!this.hidden.has(one)));
-      this.draw();
-    }
-
-    key(event) {
-      const to = walk(event, this.at, this.trees.length - 1, 1);
-      if (to === undefined) return;
-      this.at = to;
-      this.isActive = true;
-      this.readOut();
-    }
-
-    point(event) {
-      if (!this.toX) return;
-      const x = event.clientX - this.plot.getBoundingClientRect().left;
-      let best = 0;
-      this.trees.forEach((tree, i) => {
-        if (Math.abs(this.toX(tree) - x) < Math.abs(this.toX(this.trees[best]) - x)) best = i;
-      });
-      this.at = best;
-      this.isActive = true;
-      this.readOut();
-    }
-
-    activate(isActive) {
-      this.isActive = isActive;
-      if (!isActive) this.at = this.last;
-      this.readOut();
-    }
-
-    // What is drawn: of a stack, the areas that stand upon each other.
-    shapes() {
-      const shown = this.options.series.filter((one) => !this.hidden.has(one));
-      if (this.options.kind !== "stack") return shown;
-      const floor = new Map();
-      return shown.map((one) => {
-        const low = one.x.map((tree) => floor.get(tree) || 0);
-        const y = one.y.map((value, i) => low[i] + (isNumber(value) ? value : 0));
-        one.x.forEach((tree, i) => floor.set(tree, y[i]));
-        return { ...one, low, y, high: y };
-      });
-    }
-
-    draw() {
-      if (!this.width || !this.trees.length) return;
-      const width = this.width;
-      const height = width < 420 ? 210 : Math.min(300, Math.round(width * 0.5));
-      const shapes = this.shapes();
-      const [low, high, steps] = this.range(shapes, height);
-      const first = this.trees[0], last = this.trees[this.trees.length - 1];
-      const isLog = axis.isLog && first > 0;
-      const right = width - PAD.right, bottom = height - PAD.bottom;
-      // Where there is one tree only, it stands in the middle.
-      this.toX = first === last ? () => (PAD.left + right) / 2
-        : scale(first, last, PAD.left, right, isLog);
-      this.toY = scale(low, high, bottom, PAD.top);
-      const count = Math.max(2, Math.floor(width / 62));
-      const marks = isLog ? logTicks(first, last, count + 3)
-        : ticks(first, last, count).filter(Number.isInteger);
-      this.cross = svg("g", { class: "cross" });
-      this.plot.replaceChildren(svg("svg", { width, height,
-        viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
-        this.grid(steps, marks, width, bottom), svg("g", null, shapes.map((one) => this.shape(one))),
-        svg("g", null, shapes.map((one) => this.best(one))), this.cross));
-      this.edges = [PAD.top, bottom];
-      this.readOut();
-    }
-
-    range(shapes, height) {
-      const values = shapes.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]).filter(isNumber);
-      let [low, high] = values.reduce(
-        ([least, most], one) => [Math.min(least, one), Math.max(most, one)], [Infinity, -Infinity]);
-      if (!values.length) [low, high] = [0, 1];
-      if (this.options.zero) low = Math.min(low, 0);
-      if (this.options.top !== undefined) high = Math.max(high, this.options.top);
-      if (high - low < 1e-12 * Math.max(1, Math.abs(high))) {
-        const room = Math.abs(high) * 0.1 || 1;
-        [low, high] = this.options.zero ? [low, high + room] : [low - room, high + room];
-      }
-      const steps = ticks(low, high, Math.max(3, Math.round(height / 48)));
-      const step = steps.length > 1 ? steps[1] - steps[0] : high - low;
-      // Shares that were rounded may add up to a little more than 1.
-      const floor = Math.floor(low / step + 1e-4) * step;
-      const roof = Math.ceil(high / step - 1e-4) * step;
-      return [floor, roof, ticks(floor, roof, Math.round((roof - floor) / step))];
-    }
-
-    grid(steps, marks, width, bottom) {
-      const texts = tickText(steps, this.options.format);
-      const right = width - PAD.right;
-      return svg("g", { class: "axes" },
-        steps.map((value, i) => [
-          svg("line", { x1: PAD.left, x2: right, y1: this.toY(value), y2: this.toY(value),
-            class: i ? "grid" : "base" }),
-          svg("text", { x: PAD.left - 8, y: this.toY(value), dy: "0.32em", "text-anchor": "end" },
-            texts[i])]).flat(),
-        marks.map((tree) => [
-          svg("line", { x1: this.toX(tree), x2: this.toX(tree), y1: bottom, y2: bottom + 4 }),
-          svg("text", { x: this.toX(tree), y: bottom + 17, "text-anchor": "middle" },
-            tree.toLocaleString("en"))]).flat(),
-        svg("text", { x: right, y: bottom + 33, "text-anchor": "end", class: "unit" },
-          "number of trees"));
-    }
-
-    shape(one) {
-      const line = path(one.x, one.y, this.toX, this.toY);
-      const parts = [];
-      if (one.low) {
-        const area = bandPath(one, this.toX, this.toY);
-        parts.push(svg("path", { d: area, class: one.isArea ? "solid" : "band", fill: one.color }));
-      }
-      if (!one.isArea) {
-        parts.push(svg("path", { d: line, class: "line", stroke: one.color,
-          "stroke-dasharray": one.dash || null }));
-      }
-      return svg("g", null, parts, one.x.length === 1 ? dot(this, one, 0) : null);
-    }
-
-    best(one) {
-      const at = one.mark ? placeOf(one, one.mark) : -1;
-      if (at < 0 || !isNumber(one.y[at])) return null;
-      return svg("circle", { class: "best", cx: this.toX(one.mark), cy: this.toY(one.y[at]), r: 5,
-        stroke: one.color });
-    }
-
-    readOut() {
-      const tree = this.trees[this.at];
-      const told = [];
-      for (const one of this.options.series) {
-        const at = lastUpTo(one.x, this.isActive ? tree : Math.min(tree, one.used));
-        let text = at < 0 ? "–" : FORMATS[this.options.format](one.y[at]);
-        if (one.low && at >= 0) {
-          const [low, high] = [one.low[at], one.high[at]].map(FORMATS[this.options.format]);
-          text = `${text} (${low} to ${high})`;
-        }
-        one.output.textContent = text;
-        if (!this.hidden.has(one)) told.push(`${one.name} ${text}`);
-      }
-      const trees = `${tree.toLocaleString("en")} ${tree === 1 ? "tree" : "trees"}`;
-      const end = this.ends.size > 1 ? "at the end of each run" : `at the end, ${trees}`;
-      this.place.textContent = this.isActive ? `with ${trees}` : end;
-      this.plot.setAttribute("aria-valuenow", tree);
-      this.plot.setAttribute("aria-valuetext", `${trees}: ${told.join(", ")}`);
-      if (this.cross) this.drawCross(tree);
-    }
-
-    drawCross(tree) {
-      this.cross.replaceChildren();
-      if (!this.isActive) return;
-      const x = this.toX(tree);
-      this.cross.append(svg("line", { x1: x, x2: x, y1: this.edges[0], y2: this.edges[1] }));
-      for (const one of this.shapes()) {
-        const at = placeOf(one, tree);
-        if (at >= 0 && isNumber(one.y[at])) this.cross.append(dot(this, one, at));
-      }
-    }
+  makeLegend() {
+    const buttons = this.options.series.map((one) => {
+      one.output = html("span", { class: "value" });
+      return html("button", {
+        type: "button", "aria-pressed": "true",
+        onclick: (event) => this.toggle(one, event.currentTarget),
+      }, sample(one), html("span", null, one.name), one.output);
+    });
+    return html("div", { class: "legend" }, this.place, buttons);
   }
 
-  function placeOf(one, tree) {
-    const at = lastUpTo(one.x, tree);
-    return one.x[at] === tree ? at : -1;
+  makeTable() {
+    const table = html("details", { class: "as-table" }, html("summary", null, "Data as table"));
+    table.addEventListener("toggle", () => {
+      if (!table.open || table.childElementCount > 1) return;
+      const { series, format } = this.options;
+      const parts = series.flatMap((one) => [[one, one.name, one.y],
+        ...(one.low ? [[one, `${one.name}, low`, one.low], [one, `${one.name}, high`, one.high]]
+          : [])]);
+      const columns = [{ name: "trees", kind: "whole" },
+        ...parts.map(([, name]) => ({ name, kind: format }))];
+      const rows = this.trees.map((tree) => [tree,
+        ...parts.map(([one, , values]) => values[placeOf(one, tree)])]);
+      table.append(rankforce.tables.make({ columns, rows, label: this.options.label || this.options.title }));
+    });
+    return table;
   }
 
-  const dot = (chart, one, at) => svg("circle", { class: "dot", cx: chart.toX(one.x[at]),
-    cy: chart.toY(one.y[at]), r: 3.5, fill: one.color });
+  toggle(one, button) {
+    if (this.hidden.has(one)) this.hidden.delete(one);
+    else this.hidden.add(one);
+    button.setAttribute("aria-pressed", String(!this.hidden.has(one)));
+    this.draw();
+  }
 
-  const color = (number) => `var(--series-${(number % 8) + 1})`;
+  key(event) {
+    const to = walk(event, this.at, this.trees.length - 1, 1);
+    if (to === undefined) return;
+    this.at = to;
+    this.isActive = true;
+    this.readOut();
+  }
 
-  rankforce.charts = { axis, setLog, color, make: (options) => new Chart(options).node };
-})();
+  point(event) {
+    if (!this.toX) return;
+    const x = event.clientX - this.plot.getBoundingClientRect().left;
+    let best = 0;
+    this.trees.forEach((tree, i) => {
+      if (Math.abs(this.toX(tree) - x) < Math.abs(this.toX(this.trees[best]) - x)) best = i;
+    });
+    this.at = best;
+    this.isActive = true;
+    this.readOut();
+  }
+
+  activate(isActive) {
+    this.isActive = isActive;
+    if (!isActive) this.at = this.last;
+    this.readOut();
+  }
+
+  // What is drawn: of a stack, the areas that stand upon each other.
+  shapes() {
+    const shown = this.options.series.filter((one) => !this.hidden.has(one));
+    if (this.options.kind !== "stack") return shown;
+    const floor = new Map();
+    return shown.map((one) => {
+      const low = one.x.map((tree) => floor.get(tree) || 0);
+      const y = one.y.map((value, i) => low[i] + (isNumber(value) ? value : 0));
+      one.x.forEach((tree, i) => floor.set(tree, y[i]));
+      return { ...one, low, y, high: y };
+    });
+  }
+
+  draw() {
+    if (!this.width || !this.trees.length) return;
+    const width = this.width;
+    const height = width < 420 ? 210 : Math.min(300, Math.round(width * 0.5));
+    const shapes = this.shapes();
+    const [low, high, steps] = this.range(shapes, height);
+    const first = this.trees[0], last = this.trees[this.trees.length - 1];
+    const isLog = axis.isLog && first > 0;
+    const right = width - PAD.right, bottom = height - PAD.bottom;
+    // Where there is one tree only, it stands in the middle.
+    this.toX = first === last ? () => (PAD.left + right) / 2
+      : scale(first, last, PAD.left, right, isLog);
+    this.toY = scale(low, high, bottom, PAD.top);
+    const count = Math.max(2, Math.floor(width / 62));
+    const marks = isLog ? logTicks(first, last, count + 3)
+      : ticks(first, last, count).filter(Number.isInteger);
+    this.cross = svg("g", { class: "cross" });
+    this.plot.replaceChildren(svg("svg", { width, height,
+      viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+      this.grid(steps, marks, width, bottom), svg("g", null, shapes.map((one) => this.shape(one))),
+      svg("g", null, shapes.map((one) => this.best(one))), this.cross));
+    this.edges = [PAD.top, bottom];
+    this.readOut();
+  }
+
+  range(shapes, height) {
+    const values = shapes.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]).filter(isNumber);
+    let [low, high] = values.reduce(
+      ([least, most], one) => [Math.min(least, one), Math.max(most, one)], [Infinity, -Infinity]);
+    if (!values.length) [low, high] = [0, 1];
+    if (this.options.zero) low = Math.min(low, 0);
+    if (this.options.top !== undefined) high = Math.max(high, this.options.top);
+    if (high - low < 1e-12 * Math.max(1, Math.abs(high))) {
+      const room = Math.abs(high) * 0.1 || 1;
+      [low, high] = this.options.zero ? [low, high + room] : [low - room, high + room];
+    }
+    const steps = ticks(low, high, Math.max(3, Math.round(height / 48)));
+    const step = steps.length > 1 ? steps[1] - steps[0] : high - low;
+    // Shares that were rounded may add up to a little more than 1.
+    const floor = Math.floor(low / step + 1e-4) * step;
+    const roof = Math.ceil(high / step - 1e-4) * step;
+    return [floor, roof, ticks(floor, roof, Math.round((roof - floor) / step))];
+  }
+
+  grid(steps, marks, width, bottom) {
+    const texts = tickText(steps, this.options.format);
+    const right = width - PAD.right;
+    return svg("g", { class: "axes" },
+      levels(steps, texts, this.toY, [PAD.left, right], (_, i) => i === 0),
+      marks.map((tree) => [
+        svg("line", { x1: this.toX(tree), x2: this.toX(tree), y1: bottom, y2: bottom + 4 }),
+        svg("text", { x: this.toX(tree), y: bottom + 17, "text-anchor": "middle" },
+          tree.toLocaleString("en"))]).flat(),
+      svg("text", { x: right, y: bottom + 33, "text-anchor": "end", class: "unit" },
+        "number of trees"));
+  }
+
+  shape(one) {
+    const line = path(one.x, one.y, this.toX, this.toY);
+    const parts = [];
+    if (one.low) {
+      const area = bandPath(one, this.toX, this.toY);
+      parts.push(svg("path", { d: area, class: one.isArea ? "solid" : "band", fill: one.color }));
+    }
+    if (!one.isArea) {
+      parts.push(svg("path", { d: line, class: "line", stroke: one.color,
+        "stroke-dasharray": one.dash || null }));
+    }
+    return svg("g", null, parts, one.x.length === 1 ? dot(this, one, 0) : null);
+  }
+
+  best(one) {
+    const at = one.mark ? placeOf(one, one.mark) : -1;
+    if (at < 0 || !isNumber(one.y[at])) return null;
+    return svg("circle", { class: "best", cx: this.toX(one.mark), cy: this.toY(one.y[at]), r: 5,
+      stroke: one.color });
+  }
+
+  readOut() {
+    const tree = this.trees[this.at];
+    const told = [];
+    for (const one of this.options.series) {
+      const at = lastUpTo(one.x, this.isActive ? tree : Math.min(tree, one.used));
+      let text = at < 0 ? "–" : FORMATS[this.options.format](one.y[at]);
+      if (one.low && at >= 0) {
+        const [low, high] = [one.low[at], one.high[at]].map(FORMATS[this.options.format]);
+        text = `${text} (${low} to ${high})`;
+      }
+      one.output.textContent = text;
+      if (!this.hidden.has(one)) told.push(`${one.name} ${text}`);
+    }
+    const trees = `${tree.toLocaleString("en")} ${tree === 1 ? "tree" : "trees"}`;
+    const end = this.ends.size > 1 ? "at the end of each run" : `at the end, ${trees}`;
+    this.place.textContent = this.isActive ? `with ${trees}` : end;
+    this.plot.setAttribute("aria-valuenow", tree);
+    this.plot.setAttribute("aria-valuetext", `${trees}: ${told.join(", ")}`);
+    if (this.cross) this.drawCross(tree);
+  }
+
+  drawCross(tree) {
+    this.cross.replaceChildren();
+    if (!this.isActive) return;
+    const x = this.toX(tree);
+    this.cross.append(svg("line", { x1: x, x2: x, y1: this.edges[0], y2: this.edges[1] }));
+    for (const one of this.shapes()) {
+      const at = placeOf(one, tree);
+      if (at >= 0 && isNumber(one.y[at])) this.cross.append(dot(this, one, at));
+    }
+  }
+}
+
+// Lines across at some values, with their texts on the left; one of them is the base.
+function levels(values, texts, toY, [left, right], isBase) {
+  return values.flatMap((value, i) => [
+    svg("line", { x1: left, x2: right, y1: toY(value), y2: toY(value),
+      class: isBase(value, i) ? "base" : "grid" }),
+    svg("text", { x: left - 8, y: toY(value), dy: "0.32em", "text-anchor": "end" }, texts[i])]);
+}
+
+function placeOf(one, tree) {
+  const at = lastUpTo(one.x, tree);
+  return one.x[at] === tree ? at : -1;
+}
+
+const dot = (chart, one, at) => svg("circle", { class: "dot", cx: chart.toX(one.x[at]),
+  cy: chart.toY(one.y[at]), r: 3.5, fill: one.color });
+
+const color = (number) => `var(--series-${(number % 8) + 1})`;
+
+rankforce.charts = { axis, setLog, color, levels, make: (options) => new Chart(options).node };

@@ -1,10 +1,10 @@
-"""Tables for papers: LaTeX with booktabs."""
+"""Tables for papers and pages: LaTeX with booktabs, and Markdown as GitHub has it."""
 
 from __future__ import annotations
 
 import re
 
-from rankforce.show.tables.table import Cell, Table, cells, groups, one_line, printed_notes
+from rankforce.show.tables.table import Cell, Table, cells, groups, joined, one_line, printed_notes
 
 _NAMES = {
     "\\": r"\textbackslash{}",
@@ -120,3 +120,56 @@ def _notes(notes: list[str]) -> list[str]:
         return []
     lines = [_escaped(note) + r"\par" for note in printed_notes(notes)]
     return [r"\par\medskip", r"{\footnotesize", *lines[:-1], lines[-1] + "}"]
+
+
+# Brackets only where they would make a link: `[0.01, 0.03]` is an interval and stays readable.
+# `$` is mathematics on GitHub, `~` strikes out, `&lt;` is an entity.
+_SPECIAL = re.compile(r"([\\`*_<|~$]|\](?=[(\[:])|&(?=#?\w+;))")
+# What begins a list, a heading or a quotation at the start of a paragraph.
+_BLOCK = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+#>=]))")
+
+
+def render_markdown(table: Table) -> str:
+    r"""`table` with pipes; a section is a row with a bold name.
+
+    >>> row = [Cell("Rank_Net"), Cell("0.51", stars="*", italic=True)]
+    >>> print(render_markdown(Table([("system",), ("mean",)], ["NDCG@5", row], ["6306 queries"])))
+    | system | mean |
+    | --- | ---: |
+    | **NDCG@5** | |
+    | Rank\_Net | _0.51_\* |
+    <BLANKLINE>
+    - 6306 queries
+    """
+    heads = [_markdown_text(joined(header)) for header in table.columns]
+    lines = [_pipes(heads), _pipes(["---"] + ["---:"] * (len(heads) - 1))]
+    for row in table.rows:
+        if isinstance(row, str):
+            lines.append(_pipes([_markdown_cell(Cell(row, bold=True))] + [""] * (len(heads) - 1)))
+        else:
+            lines.append(_pipes([_markdown_cell(cell) for cell in row]))
+    caption = [_paragraph(table.caption), ""] if table.caption else []
+    notes = ["- " + _paragraph(note) for note in printed_notes(table.notes)]
+    return "\n".join([*caption, *lines, *([""] if notes else []), *notes])
+
+
+def _pipes(texts: list[str]) -> str:
+    return "|" + "".join(f" {text} |" if text else " |" for text in texts)
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _markdown_text(cell.text)
+    # Emphasis around nothing would show its own marks.
+    if text and cell.italic:
+        text = f"_{text}_"
+    if text and cell.bold:
+        text = f"**{text}**"
+    return text + _markdown_text(cell.stars)
+
+
+def _markdown_text(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def _paragraph(text: str) -> str:
+    return _BLOCK.sub(r"\1\\", _markdown_text(text))
