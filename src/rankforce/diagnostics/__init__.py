@@ -2,7 +2,6 @@
 
 from rankforce.diagnostics.agreement import agreement
 from rankforce.diagnostics.coherence import Incoherence, incoherence
-from rankforce.diagnostics.pair_forces import PairForces, pair_forces
 from rankforce.diagnostics.pairs import (
     Contributions,
     EffectivePairs,
@@ -10,8 +9,10 @@ from rankforce.diagnostics.pairs import (
     contributions,
     effective_pairs,
     norm_factors,
+    pair_forces,
 )
 from rankforce.diagnostics.ranks import LabelMix, RankChanges, label_mix, rank_changes
+from rankforce.forces.base import PairForces
 from rankforce.models.curves import Curves
 
 __all__ = [

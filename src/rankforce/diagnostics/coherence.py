@@ -11,7 +11,7 @@ from rankforce.common.threads import run_blocks
 from rankforce.common.types import Floats
 from rankforce.diagnostics.view import Now, View, make_view
 from rankforce.forces.base import AnyObjective
-from rankforce.kernels import tracing
+from rankforce.kernels import coherence as kernel
 
 
 class Incoherence(NamedTuple):
@@ -79,9 +79,9 @@ def find_incoherence(view: View, *, restricted: bool) -> Incoherence:
     def work(first: int, last: int) -> int:
         if restricted:
             rules = (scene.grades.ideal, lam, scene.k, scene.grades.missable)
-            tracing.restricted_block(first, last, pointer, code, *rules, violations, size)
+            kernel.restricted_block(first, last, pointer, code, *rules, violations, size)
         else:
-            tracing.unrestricted_block(first, last, pointer, code, lam, violations, size)
+            kernel.unrestricted_block(first, last, pointer, code, lam, violations, size)
         return -1
 
     sizes = scene.index.sizes.astype(np.float64)

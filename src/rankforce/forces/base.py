@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from rankforce.data.queries import QueryIndex
 
 if TYPE_CHECKING:
     from rankforce.forces.mixed import Mixed
+    from rankforce.forces.ready import Ready
 
 
 class Pairs(NamedTuple):
@@ -24,72 +25,13 @@ class Pairs(NamedTuple):
     weight: Floats
 
 
-class Trace(NamedTuple):
-    """Where forces come from: what to look at, and the arrays that take what was found.
+class PairForces(NamedTuple):
+    """Pairs of one query: each force pushes `hi` up and `lo` down."""
 
-    See `kernels.tracing.trace_block`.
-    """
-
-    norm: str
-    iteration: int
-    threads: int
-    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
-    code: NDArray[np.int32]  # of each row's label
-    counts: NDArray[np.int64]  # pairs of each query
-    factors: Floats  # what the norm multiplies the forces of each query by
-    sources: Floats  # slots x codes: sums of magnitudes of forces
-    share: float = 1.0  # that is added
-
-
-class Ready(Protocol):
-    """An objective bound to labels."""
-
-    index: QueryIndex
-    rows: int
-
-    def gradients(
-        self,
-        scores: ArrayLike,
-        *,
-        norm: str = "none",
-        iteration: int = 0,
-        threads: int = 1,
-        out: tuple[Floats, Floats] | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Forces and hessians at `scores`, one per row."""
-        ...
-
-    def shared_hessians(
-        self,
-        scores: Floats,
-        leaf: NDArray[np.int32],
-        leaves: int,
-        *,
-        norm: str,
-        iteration: int,
-        row_weight: Floats | None,
-        threads: int,
-    ) -> Floats:
-        """Sum over each leaf of the second derivatives of pairs with both documents in it."""
-        ...
-
-    def effective_pairs(
-        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
-    ) -> NDArray[np.int64]:
-        """Number of pairs whose weight is not 0, for each query."""
-        ...
-
-    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
-        """The pairs of one query that have a weight; `hi` and `lo` are rows."""
-        ...
-
-    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
-        """The objectives that this one is a weighted sum of."""
-        ...
-
-    def trace(self, scores: Floats, trace: Trace) -> None:
-        """Count pairs, find factors of the norm, and add up where forces come from."""
-        ...
+    hi: NDArray[np.int64]  # rows
+    lo: NDArray[np.int64]
+    weight: Floats
+    force: Floats
 
 
 class AnyObjective(ABC):

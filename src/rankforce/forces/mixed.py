@@ -15,7 +15,7 @@ from rankforce.forces.registry import has_cutoff
 from rankforce.forces.schedules import Schedule, Weight, make_schedule
 
 if TYPE_CHECKING:
-    from rankforce.forces.mixed_prepared import MixedPrepared
+    from rankforce.forces.ready import MixedPrepared
 
 ObjectiveLike = AnyObjective | str | Mapping[str, Any]
 
@@ -83,9 +83,17 @@ class Mixed(AnyObjective):
 
     def bind(self, labels: Any, index: QueryIndex) -> MixedPrepared:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
-        from rankforce.forces.mixed_prepared import MixedPrepared
+        from rankforce.forces.ready import MixedPrepared
 
-        return MixedPrepared(self, labels, index)
+        ready = [
+            part.objective.bind_tier(
+                labels, index, above=part.above, leave_out_zeros=part.leave_out_zeros
+            )
+            if isinstance(part.objective, Objective)
+            else part.objective.bind(labels, index)
+            for part in self.parts
+        ]
+        return MixedPrepared(ready, self.weights, index)
 
     def weights(self, iteration: int) -> list[float]:
         """How much each part counts at an iteration, from 0.

@@ -15,8 +15,7 @@ from rankforce.forces.base import AnyObjective, Pairs
 from rankforce.forces.description import Cost, Description
 
 if TYPE_CHECKING:
-    from rankforce.forces.listwise_prepared import PreparedList
-    from rankforce.forces.prepared import Prepared
+    from rankforce.forces.prepared import Prepared, PreparedList
 
 __all__ = ["Objective", "Pairs"]
 
@@ -82,8 +81,7 @@ class Objective(AnyObjective):
     ) -> Prepared | PreparedList:
         """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
-        from rankforce.forces.listwise_prepared import PreparedList
-        from rankforce.forces.prepared import Prepared
+        from rankforce.forces.prepared import Prepared, PreparedList
         from rankforce.forces.sources import label_column, tiers_of
 
         sources, rows = (self.source, *above), int(index.pointer[-1])

@@ -10,7 +10,7 @@ from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective
 
 if TYPE_CHECKING:
-    from rankforce.forces.preferences_prepared import PreparedPreferences
+    from rankforce.forces.prepared import PreparedPreferences
 
 NAME = "Preferences"
 ALIASES = ("preferences", "preference", "rankmart(preferences)")
@@ -52,7 +52,7 @@ class PreferenceObjective(AnyObjective):
 
     def bind(self, labels: Any, index: QueryIndex) -> PreparedPreferences:
         """Sort the pairs of `labels` (a `RankingData`, or a dictionary) by query."""
-        from rankforce.forces.preferences_prepared import PreparedPreferences
+        from rankforce.forces.prepared import PreparedPreferences
         from rankforce.forces.sources import PREFERENCES
 
         found = labels.get(PREFERENCES) if isinstance(labels, Mapping) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import take_sums, walk_query
+from rankforce.kernels.exact import norm_factors, take_sums, walk_query
 from rankforce.kernels.fours import fill_term, push_four_below, push_four_members, push_one_member
 from rankforce.kernels.layout import (
     BY_RANK,
@@ -171,28 +171,6 @@ def push_query(n, members, classes, integers, floats, docs, tables, rules, force
 
 
 @kernel
-def norm_factors(n, total, norm, scale, rules, floats):
-    """What lambdas and hessians are multiplied by."""
-    factor = rules.sigma * scale
-    factor_hess = factor * rules.sigma
-    if norm == LIGHTGBM_NORM:
-        s = 2.0 * factor * total
-        shrink = np.log1p(s) / (s * np.log(2.0)) if s > 0.0 else 0.0
-        return factor * shrink, factor_hess * shrink
-    if norm == STD_NORM:
-        largest = 0.0
-        for p in range(n):
-            largest = max(largest, abs(floats[SUM_LAM, p]))
-        if largest < 1e-300:
-            return 0.0, 0.0
-        square = 0.0
-        for p in range(n):
-            square += (floats[SUM_LAM, p] / largest) ** 2  # the mean is 0
-        factor = 1.0 / (largest * np.sqrt(square / n))
-    return factor, factor_hess
-
-
-@kernel
 def write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess):
     """Put the query's forces at their rows; a gradient step has hessian 1."""
     first = np.uint64(start)
@@ -216,8 +194,6 @@ def push_block(
     floats = np.zeros((FLOAT_ROWS, size), np.float64)
     docs = make_documents(size, np.zeros(1, np.float32))
     wide_docs = np.zeros(0, np.float64)
-    no_pairs = np.empty(0, np.int64)
-    no_weights = np.empty(0, np.float64)
     row = queries.row
     for q in range(first, last):
         start = queries.pointer[q]
@@ -249,19 +225,8 @@ def push_block(
             if len(wide_docs) == 0:
                 wide_docs = make_documents(size, np.zeros(1, np.float64))
             load_documents(shown, position, u, tables, rules, integers, floats, wide_docs)
-            total = walk_query(
-                n,
-                members,
-                classes,
-                integers,
-                wide_docs,
-                tables,
-                rules,
-                force,
-                True,
-                no_pairs,
-                no_pairs,
-                no_weights,
+            total, _ = walk_query(
+                n, members, classes, integers, wide_docs, tables, rules, force, None
             )
             take_sums(n, floats, wide_docs)
         else:

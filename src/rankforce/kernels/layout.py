@@ -39,6 +39,9 @@ WIDTH = TILE + LANES
     SIDE,  # first of the six rows of `swaps`
 ) = range(14)
 DOCUMENT_ROWS = SIDE + 6
+# Of a row of pairs, in the walk over pairs one by one: it needs neither exponentials of documents
+# nor the scratch.
+FORCE, SECOND = TERM, E
 
 # Scratch of a block: whole numbers ...
 ORDER, OTHER, INSIDE, MEMBER, LABEL_CLASS, NEED, LEFT, RANK = range(8)
@@ -142,6 +145,12 @@ def classes_of(q, labels):
     return Classes(
         labels.class_start[first:last], labels.tier_start[first:last], labels.tier_stop[first:last]
     )
+
+
+@inlined
+def row_at(row, place):
+    """The row of a place."""
+    return row[place] if len(row) > 0 else place
 
 
 @kernel

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, largest_query
+from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, largest_query, row_at
 from rankforce.kernels.load import load_scores
-from rankforce.kernels.preferences import row_at, spread_factor
+from rankforce.kernels.preferences import spread_factor
 from rankforce.kernels.sets import draw_key, splitmix64
 
 # Rows of the scratch array, beside GIVEN.

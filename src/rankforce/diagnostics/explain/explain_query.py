@@ -15,9 +15,8 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.explain.explained import FALSE, MISSED, Document, Explained
 from rankforce.diagnostics.explain.subject import Subject, find_query, make_subject
 from rankforce.diagnostics.grades import Grades
-from rankforce.diagnostics.pair_forces import PairForces, find_pair_forces
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
-from rankforce.forces.base import AnyObjective
+from rankforce.forces.base import AnyObjective, PairForces
 from rankforce.forces.mixed import ObjectiveLike, parts_of
 from rankforce.forces.named import at_cutoff, known_cutoff, title_of
 from rankforce.measures.make import metric as make_metric
@@ -168,9 +167,7 @@ def _explain_one(
 ) -> Explained:
     norm, iteration = choice.norm, choice.iteration
     view = scene.view(subject.scores, Now(norm, iteration))
-    found = find_pair_forces(
-        scene.ready, subject.scores, query=number, norm=norm, iteration=iteration
-    )
+    found = scene.ready.pair_forces(subject.scores, query=number, norm=norm, iteration=iteration)
     order = np.argsort(-found.force, kind="stable")
     return Explained(
         subject.ids[number],

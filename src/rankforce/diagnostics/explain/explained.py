@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce.common.checks import check_whole
-from rankforce.diagnostics.pair_forces import PairForces
+from rankforce.forces.base import PairForces
 
 FALSE, MISSED = "false", "missed"
 

@@ -12,7 +12,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
-from rankforce.forces.prepared import check_scores
+from rankforce.forces.ready import check_scores
 from rankforce.forces.sources import index_of
 
 
