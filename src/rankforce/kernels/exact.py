@@ -36,7 +36,15 @@ from rankforce.kernels.layout import (
     tile_end,
 )
 from rankforce.kernels.load import load_documents, load_scores, rank_documents
-from rankforce.kernels.notes import Notes, end_notes, note_row, start_notes
+from rankforce.kernels.notes import (
+    Notes,
+    count_row,
+    end_notes,
+    list_row,
+    share_row,
+    start_notes,
+    trace_row,
+)
 from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
 from rankforce.kernels.weights import fill_weights
 
@@ -125,6 +133,13 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
     rank = integers[RANK]
     total = 0.0
     count = 0.0
+    is_forced = True
+    if notes is not None:  # taken apart here: a tuple of arrays counts references at each use
+        is_listed, is_traced, is_shared = notes.is_listed, notes.is_traced, notes.is_shared
+        listed = notes.listed
+        is_forced = is_listed or is_traced or is_shared
+        slot, code, parts, masks = notes.slot, notes.code, notes.parts, notes.masks
+        leaf, row_weight, within = notes.leaf, notes.row_weight, notes.within
     for p in range(n):
         docs[at(MASK, p)] = 0.0
     for c in range(len(classes.start) - 1):
@@ -141,13 +156,17 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
                     stop = tile_end(start, end)
                     width = np.uint64(stop - start)
                     fill_weights(i, is_hi, start, width, docs, rank, tables, rules)
-                    is_forced = True
-                    if notes is not None:
-                        is_forced = notes.is_forced
                     if is_forced:
                         total += force_row(i, is_hi, start, stop, docs, rules, force)
                     if notes is not None:
-                        count = note_row(i, is_hi, start, stop, docs, count, notes)
+                        if is_traced:
+                            trace_row(i, start, stop, docs, code, slot, parts, masks)
+                        if is_shared:
+                            share_row(i, start, stop, docs, leaf, row_weight, within)
+                        if is_listed:
+                            count = list_row(i, is_hi, start, stop, docs, count, listed)
+                        else:
+                            count += count_row(start, stop, docs)
                     start = stop
         for i in range(above, below):
             docs[at(MASK, i)] = 1.0 - inside[i]
@@ -251,9 +270,11 @@ def walk_block(
     floats = np.zeros((FLOAT_ROWS, size), np.float64)
     docs = make_documents(size, np.zeros(1, np.float64))
     codes = traced.sources.shape[1]
-    has_leaves = len(shared.sums) > 0
+    is_listed, is_traced, is_shared = len(listed.hi) > 0, codes > 0, len(shared.sums) > 0
     notes = Notes(
-        len(listed.hi) > 0 or codes > 0 or has_leaves,
+        is_listed,
+        is_traced,
+        is_shared,
         listed,
         np.empty(size, np.int64),
         np.empty(size, np.int64),
@@ -261,7 +282,7 @@ def walk_block(
         np.zeros((codes, size), np.float64),
         np.empty(size, np.int64),
         np.empty(size, np.float64),
-        np.empty(size if has_leaves else 0, np.float64),
+        np.empty(size, np.float64),
     )
     for q in range(first, last):
         counts[q] = 0
@@ -281,11 +302,11 @@ def walk_block(
             n, members, classes_of(q, labels), integers, docs, tables, rules, force, notes
         )
         counts[q] = np.int64(count)
-        if count == 0.0 or not notes.is_forced:
+        if count == 0.0 or not (is_listed or is_traced or is_shared):
             continue
         take_sums(n, floats, docs)
         scale = labels.scale[q]
         factor, factor_hess = norm_factors(n, total, norm, scale, rules, floats)
         factors[q] = factor / (rules.sigma * scale)
-        end_notes(n, counts[q], scale, factor, factor_hess, traced, shared, notes)
+        end_notes(n, scale, factor, factor_hess, traced, shared, notes)
     return -1

@@ -11,7 +11,7 @@ from rankforce.kernels.layout import FORCE, SECOND, WEIGHT, Array, at, row_at
 
 
 class Listed(NamedTuple):
-    """Takes the pairs of one query, as far as there is room."""
+    """Takes the pairs of one query: room for all of them, or for none."""
 
     hi: Array  # positions in label order
     lo: Array
@@ -42,7 +42,9 @@ class Shared(NamedTuple):
 class Notes(NamedTuple):
     """What is noted of each pair of a query, by positions in label order."""
 
-    is_forced: bool  # or else pairs are only counted
+    is_listed: bool
+    is_traced: bool
+    is_shared: bool
     listed: Listed
     slot: Array
     code: Array
@@ -54,29 +56,27 @@ class Notes(NamedTuple):
 
 
 @kernel
-def note_row(i, is_hi, start, end, docs, count, notes):
-    """Note a row of pairs; returns the number of pairs so far."""
-    if notes.is_forced:
-        if len(notes.parts) > 0:
-            trace_row(i, start, end, docs, notes.code, notes.slot, notes.parts, notes.masks)
-        if len(notes.within) > 0:
-            share_row(i, start, end, docs, notes.leaf, notes.row_weight, notes.within)
-    room = len(notes.listed.hi)
-    weights, forces = at(WEIGHT, start), at(FORCE, start)
-    if room == 0:
-        for j in range(np.uint64(end - start)):
-            count += 1.0 if docs[weights + j] != 0.0 else 0.0
-        return count
-    hi, lo, weight, force = notes.listed
-    for j in range(end - start):
+def count_row(start, end, docs):
+    """Number of weights of a row that are not 0."""
+    weights = at(WEIGHT, start)
+    count = 0.0
+    for j in range(np.uint64(end - start)):
+        count += 1.0 if docs[weights + j] != 0.0 else 0.0
+    return count
+
+
+@kernel
+def list_row(i, is_hi, start, end, docs, count, listed):
+    """List the pairs of a row whose weight is not 0; returns the number of pairs so far."""
+    for j in range(start, end):
+        weight = docs[at(WEIGHT, j)]
         # A NaN of a user's function is listed too, for the caller to refuse.
-        if docs[weights + np.uint64(j)] != 0.0:
+        if weight != 0.0:
             place = np.int64(count)
-            if place < room:
-                hi[place] = i if is_hi else start + j
-                lo[place] = start + j if is_hi else i
-                weight[place] = docs[weights + np.uint64(j)]
-                force[place] = docs[forces + np.uint64(j)]
+            listed.hi[place] = i if is_hi else j
+            listed.lo[place] = j if is_hi else i
+            listed.weight[place] = weight
+            listed.force[place] = docs[at(FORCE, j)]
             count += 1.0
     return count
 
@@ -113,31 +113,31 @@ def share_row(i, start, end, docs, leaf, row_weight, within):
 
 @kernel
 def start_notes(n, start, row, position, traced, shared, notes):
-    """Bring what rows have into label order."""
+    """Bring what rows have into label order; nothing is noted yet."""
     notes.parts[:, :n] = 0.0
     notes.masks[:, :n] = 0.0
+    notes.within[:n] = 0.0
     for i in range(start, start + n):
         p = position[i]
         r = row_at(row, i)
-        if len(notes.parts) > 0:
+        if notes.is_traced:
             notes.slot[p] = traced.slot[r]
             notes.code[p] = traced.code[r]
             notes.masks[traced.code[r], p] = 1.0
-        if len(notes.within) > 0:
+        if notes.is_shared:
             notes.leaf[p] = shared.leaf[r]
             notes.row_weight[p] = shared.row_weight[r] if len(shared.row_weight) > 0 else 1.0
-            notes.within[p] = 0.0
 
 
 @kernel
-def end_notes(n, count, scale, factor, factor_hess, traced, shared, notes):
-    """Hand over what was noted, by slot and by leaf, with the query's norm."""
-    for k in range(min(count, len(notes.listed.hi))):
+def end_notes(n, scale, factor, factor_hess, traced, shared, notes):
+    """Hand over what was noted, with the query's norm."""
+    for k in range(len(notes.listed.hi)):
         notes.listed.weight[k] *= scale
         notes.listed.force[k] *= factor
-    for p in range(n if len(notes.parts) > 0 else 0):
-        if notes.slot[p] >= 0:
+    for p in range(n):
+        if notes.is_traced and notes.slot[p] >= 0:
             for c in range(len(notes.parts)):
                 traced.sources[notes.slot[p], c] += traced.share * factor * notes.parts[c, p]
-    for p in range(n if len(notes.within) > 0 else 0):
-        shared.sums[notes.leaf[p]] += factor_hess * notes.within[p]
+        if notes.is_shared:
+            shared.sums[notes.leaf[p]] += factor_hess * notes.within[p]
