@@ -12,7 +12,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.mixed import parts_of
-from rankforce.forces.sources import label_column
+from rankforce.measures.labels import label_column
 
 MOST = 10  # grades that are told apart by name
 RANGES = 5  # that more labels than that are put into

@@ -13,7 +13,7 @@ from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.diagnostics.grades import Grades, read_grades
 from rankforce.diagnostics.view import rank_rows
 from rankforce.forces.ready import check_scores
-from rankforce.forces.sources import index_of
+from rankforce.measures.labels import index_of
 
 
 class LabelMix(NamedTuple):

@@ -12,7 +12,7 @@ from rankforce.common.types import Floats
 from rankforce.data.preferences import take_preferences
 from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.forces.sources import PREFERENCES
+from rankforce.measures.labels import PREFERENCES
 
 
 class Sample(NamedTuple):

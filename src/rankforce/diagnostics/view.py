@@ -13,13 +13,11 @@ from rankforce.common.threads import check_threads, run_blocks
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.diagnostics.grades import Grades, default_high, read_grades
-from rankforce.forces.base import AnyObjective
+from rankforce.forces.base import USUAL_K, AnyObjective
 from rankforce.forces.named import known_cutoff
 from rankforce.forces.ready import Ready, Trace, check_scores, refuse_scores
-from rankforce.forces.sources import index_of
 from rankforce.kernels import coherence, layout
-
-USUAL_K = 10
+from rankforce.measures.labels import index_of
 
 
 class Now(NamedTuple):

@@ -11,9 +11,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.evaluation.judge import Judgement
-from rankforce.forces.sources import LABEL
 from rankforce.formats.run_forms import Qrels, Run
 from rankforce.formats.trec import as_qrels, as_run
+from rankforce.measures.labels import LABEL
 from rankforce.measures.metric import Metric
 from rankforce.measures.prepare import is_relevant
 from rankforce.measures.scoreboard import Judged, Scoreboard

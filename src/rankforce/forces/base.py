@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
+from rankforce.measures.metric import Measurable, Metric
 
 if TYPE_CHECKING:
     from rankforce.forces.mixed import Mixed
     from rankforce.forces.ready import Ready
+
+
+USUAL_K = 10  # the cutoff where nobody says one
 
 
 class Pairs(NamedTuple):
@@ -34,7 +38,7 @@ class PairForces(NamedTuple):
     force: Floats
 
 
-class AnyObjective(ABC):
+class AnyObjective(Measurable):
     """Which pairs of documents push each other, and how hard.
 
     Objectives can be added, multiplied by a number and mixed: their forces are. Labels are one per
@@ -42,6 +46,7 @@ class AnyObjective(ABC):
     """
 
     name: str
+    aim: tuple[str, dict[str, Any]] = ("NDCG", {})  # the metric that it is for, and its parameters
 
     @property
     @abstractmethod
@@ -73,7 +78,7 @@ class AnyObjective(ABC):
         >>> ready.gradients([0.0, 0.0, 0.0, 0.0])[0].tolist()
         [0.5, -0.5, -0.5, 0.5]
         """
-        from rankforce.forces.sources import index_of
+        from rankforce.measures.labels import index_of
 
         return self.bind(labels, index_of(labels, group=group, qid=qid))
 
@@ -129,6 +134,30 @@ class AnyObjective(ABC):
         """
         ready = self.prepare(labels, group=group, qid=qid)
         return ready.effective_pairs(scores, iteration=iteration, threads=threads)
+
+    def metric(self, k: int | None = None) -> Metric:
+        """The metric that the objective is for, at the cutoff `k`: by default its own, or 10.
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdagap-x+", k=5).metric()
+        rf.metric('P@5')
+        >>> rf.objective("lambdarank(rbp)", p=0.5).metric()
+        rf.metric('RBP(0.5)')
+        """
+        from rankforce.measures.make import metric
+        from rankforce.measures.names import parse_name
+
+        name, parameters = self.aim
+        if parse_name(name).entry.cutoff == "none":
+            return metric(name, **parameters)
+        return metric(name, k=k or self.arguments.get("k") or USUAL_K, **parameters)
+
+    def as_metric(self, name: str | None, given: dict[str, Any]) -> Metric:
+        """No objective is a metric but that of one's own metric."""
+        raise RankforceError(
+            f"{self.name} is an objective and no metric: give a name as in 'NDCG@10', "
+            "a function, or an rf.additive, which is both"
+        )
 
     def mixed(self, other: AnyObjective, *, weight: float) -> Mixed:
         """(1 - weight) of this objective's forces and `weight` of the other's.

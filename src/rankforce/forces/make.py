@@ -14,12 +14,11 @@ from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.description import Cost, Description, PairSet
-from rankforce.forces.entry import Entry, Parameters
-from rankforce.forces.gains import GainLike, check_gain
-from rankforce.forces.objective import Additive, Objective
-from rankforce.forces.preferences import ALIASES, NAME, PreferenceObjective
+from rankforce.forces.description import Cost, Description, Entry, PairSet, Parameters
+from rankforce.forces.objective import ALIASES, NAME, Additive, Objective, PreferenceObjective
 from rankforce.forces.registry import ENTRIES, parse_name
+from rankforce.measures.gains import GainLike, check_gain
+from rankforce.measures.names import parse_name as parse_metric
 
 PairWeight = Callable[[float, float, int, int], float]
 
@@ -99,6 +98,7 @@ def objective(
         raise RankforceError(f"objective {entry.name!r} needs k, the cutoff that one cares about")
     arguments = {"name": name if callable(name) else entry.name} | kept | others
     about = {"formula": entry.formula, "source": entry.source, "cost": entry.cost}
+    measured = parse_metric(entry.metric).entry.uses
     return Objective(
         entry.name,
         entry.build(params),
@@ -106,6 +106,7 @@ def objective(
         seed=int(seed),
         recipe=(objective, arguments),
         about=about,
+        aim=(entry.metric, {key: value for key, value in kept.items() if key in measured}),
         **whose,
     )
 
@@ -151,7 +152,7 @@ def additive(
     )
     arguments: dict[str, Any] = {"gain": checked, "value": value, "name": name, "cutoff": cutoff}
     arguments |= {"normalised": normalised, "sigma": sigma}
-    more = {"source": _check_source(source), "norm": _check_norm(norm)}
+    more: dict[str, Any] = {"source": _check_source(source), "norm": _check_norm(norm)}
     arguments |= {key: value for key, value in more.items() if value is not None}
     about = {
         "formula": "(gain_hi - gain_lo) * |value(rank_hi) - value(rank_lo)|",

@@ -9,8 +9,7 @@ from rankforce.common.checks import check_number
 from rankforce.common.errors import RankforceError
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.objective import Objective
-from rankforce.forces.preferences import PreferenceObjective
+from rankforce.forces.objective import Objective, PreferenceObjective
 from rankforce.forces.registry import has_cutoff
 from rankforce.forces.schedules import Schedule, Weight, make_schedule
 
@@ -55,6 +54,11 @@ class Mixed(AnyObjective):
     def arguments(self) -> dict[str, Any]:
         """What the first part was made from: it is the one that decides what is measured."""
         return self.parts[0].objective.arguments
+
+    @property
+    def aim(self) -> tuple[str, dict[str, Any]]:  # type: ignore[override]
+        """The metric of the first part."""
+        return self.parts[0].objective.aim
 
     def table(self) -> dict[str, Any]:
         """The objective as a small table, which `rf.objective` makes it from again.

@@ -14,9 +14,8 @@ from rankforce.common.types import Floats
 from rankforce.data.preferences import check_preferences
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.forces.base import PairForces
-from rankforce.forces.objective import Objective
-from rankforce.forces.preferences import PreferenceObjective
-from rankforce.forces.prepare import check_labels, label_order, make_rules, place_labels
+from rankforce.forces.objective import Objective, PreferenceObjective
+from rankforce.forces.prepare import label_order, make_rules, place_labels
 from rankforce.forces.ready import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -29,6 +28,7 @@ from rankforce.forces.ready import (
 )
 from rankforce.kernels import exact, forces, layout, listwise, preferences
 from rankforce.kernels.notes import Listed, Shared, Traced
+from rankforce.measures.labels import check_labels
 
 PARTS = 64  # of the queries, whatever the number of threads, so that sums stay the same
 _UNLISTED = Listed(NO_INTEGERS, NO_INTEGERS, NO_FLOATS, NO_FLOATS)

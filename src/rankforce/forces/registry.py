@@ -7,16 +7,16 @@ import re
 from typing import NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.forces import listwise, metrics, ndcg, pairwise, precision
-from rankforce.forces.entry import Entry
+from rankforce.forces import metrics, ndcg, precision, unranked
+from rankforce.forces.description import Entry
 
 ENTRIES: list[Entry] = [
     precision.ENTRIES[0],
-    *pairwise.ENTRIES,
+    *unranked.PAIRWISE,
     *ndcg.ENTRIES,
     *precision.ENTRIES[1:],
     *metrics.ENTRIES,
-    *listwise.ENTRIES,
+    *unranked.LISTWISE,
 ]
 
 

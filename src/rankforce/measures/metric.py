@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,14 @@ from rankforce.measures.definition import Definition, NoRelevant
 
 if TYPE_CHECKING:
     from rankforce.measures.scoreboard import PreparedMetric
+
+
+class Measurable(ABC):
+    """What is no metric but may know one, where a metric is asked for: an objective."""
+
+    @abstractmethod
+    def as_metric(self, name: str | None, given: dict[str, Any]) -> Metric:
+        """The metric, with a name and parameters of `rf.metric`; an error if there is none."""
 
 
 class Metric:
@@ -150,13 +159,11 @@ def _worth(definition: Definition) -> str:
     """What a document is worth."""
     if definition.kind == "own":
         return "the user's function"
-    if definition.value == "stop":
+    if definition.kind == "cascade":
         top = definition.max_label
         largest = "the largest label of the data" if top is None else f"{top:g}"
         return f"stop probability (2^y-1) / 2^max_label, max_label {largest}"
-    if definition.value == "clicks":
-        return "gain 2^(4c)-1"
-    if definition.value == "binary" or definition.gain == "binary":
+    if definition.gain == "binary":
         return (
             "relevant is y > 0"
             if definition.rel is None

@@ -148,13 +148,12 @@ def _make_objective(
 def _metric_values(objective: AnyObjective, subject: Subject, k: int) -> dict[str, Floats]:
     """NDCG@k, P@k and what the objective is for, of every query; nothing without labels."""
     from rankforce.measures.scoreboard import Scoreboard
-    from rankforce.training.watch import default_metric
 
     labels = subject.labels
     source = getattr(parts_of(objective)[0].objective, "source", None)
     if isinstance(labels, RankingData) and not labels.has_labels and source is None:
         return {}
-    names = dict.fromkeys([f"ndcg@{k}", f"p@{k}", default_metric(objective, k)])
+    names = dict.fromkeys([f"ndcg@{k}", f"p@{k}", objective.metric(k).key])
     metrics = [make_metric(name, source=source) for name in names]
     index = None if isinstance(labels, RankingData) else subject.queries
     board = Scoreboard(metrics, labels, index=index)

@@ -13,7 +13,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.ready import check_scores
-from rankforce.forces.sources import index_of
+from rankforce.measures.labels import index_of
 
 
 class Subject(NamedTuple):

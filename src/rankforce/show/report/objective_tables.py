@@ -18,8 +18,8 @@ from rankforce.forces.mixed import Mixed, Part, parts_of
 from rankforce.forces.named import title_of
 from rankforce.forces.objective import Objective
 from rankforce.forces.prepare import sort_labels
-from rankforce.forces.sources import LABEL
-from rankforce.forces.tables import discount
+from rankforce.measures.definition import discount
+from rankforce.measures.labels import LABEL
 
 Source = str | None  # of labels; None are the labels themselves
 _IN_NAME = ("k", "source")  # arguments that a title says already

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 import rankforce as rf
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.view import USUAL_K
-from rankforce.forces.base import AnyObjective
-from rankforce.forces.entry import Entry
+from rankforce.forces.base import USUAL_K, AnyObjective
+from rankforce.forces.description import Entry
 from rankforce.forces.named import at_cutoff, known_cutoff
 from rankforce.measures.metric import Metric
 from rankforce.show.report.models import ShownModel
