@@ -1,7 +1,6 @@
 """What happens inside training: pure functions of scores, labels and an objective."""
 
-from rankforce.diagnostics.agreement import agreement
-from rankforce.diagnostics.coherence import Incoherence, incoherence
+from rankforce.diagnostics.coherence import Incoherence, agreement, incoherence
 from rankforce.diagnostics.pairs import (
     Contributions,
     EffectivePairs,

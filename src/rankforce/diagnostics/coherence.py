@@ -1,4 +1,4 @@
-"""Forces that would make a wrong order worse (Marcuzzi et al. 2023)."""
+"""Forces at odds with the order, which would make it worse, and with those of others."""
 
 from __future__ import annotations
 
@@ -66,6 +66,39 @@ def incoherence(
     now = Now(norm, iteration, threads)
     view = make_view(objective, scores, labels, now, group=group, qid=qid, k=k)
     return find_incoherence(view, restricted=restricted)
+
+
+def agreement(
+    first: AnyObjective,
+    second: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    norm: str = "none",
+    iteration: int = 0,
+) -> float:
+    """Share of documents that both push the same way, or the second not at all.
+
+    >>> import rankforce as rf
+    >>> grades, clicks = rf.objective("ranknet"), rf.objective("ranknet", source="click")
+    >>> labels = {"grade": [1, 0, 0], "click": [0.5, 0.9, 0.1]}
+    >>> round(agreement(grades, clicks, [0, 0, 0], labels), 4)
+    0.6667
+    """
+    forces = [
+        one.gradients(scores, labels, group=group, qid=qid, norm=norm, iteration=iteration)[0]
+        for one in (first, second)
+    ]
+    return share_agreeing(*forces)
+
+
+def share_agreeing(first: Floats, second: Floats) -> float:
+    """Share of documents whose two forces have the same sign, or whose second is 0."""
+    if not len(first):
+        return 1.0
+    return float(np.mean((np.sign(first) == np.sign(second)) | (second == 0.0)))
 
 
 def find_incoherence(view: View, *, restricted: bool) -> Incoherence:

@@ -14,8 +14,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.evaluation.corrections import METHODS, adjust
 from rankforce.evaluation.paired import ALTERNATIVES, TESTS, effect_size, paired_test
-from rankforce.measures.average import mean
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 
 SAME = 1e-12  # values this close are a tie: they differ by rounding

@@ -26,18 +26,16 @@ NAME = "Preferences"
 ALIASES = ("preferences", "preference", "rankmart(preferences)")
 
 
-class Objective(AnyObjective):
-    """Which pairs of documents push each other, and how hard.
+class OneObjective(AnyObjective):
+    """An objective that is no mix. Two are equal if they were made alike.
 
-    Made by :func:`rankforce.objective`. Two objectives are equal if they were made alike. `source`
-    names the labels that it reads (None: the first), `norm` is its own instead of the caller's.
+    `source` names the labels that it reads (None: the first), `norm` is its own instead of the
+    caller's.
     """
 
     def __init__(
         self,
         name: str,
-        description: Description,
-        cost: Cost,
         *,
         seed: int,
         recipe: tuple[Callable[..., AnyObjective], dict[str, Any]],
@@ -47,8 +45,6 @@ class Objective(AnyObjective):
         norm: str | None = None,
     ) -> None:
         self.name = name
-        self.description = description
-        self.cost = cost
         self.seed = seed
         self.about = about
         self.aim = aim
@@ -79,6 +75,36 @@ class Objective(AnyObjective):
         """The table, with functions as they are where a table has none."""
         make, arguments = self._recipe
         return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
+
+    def __repr__(self) -> str:
+        make, arguments = self._recipe
+        first, *rest = arguments.items()
+        shown = [repr(first[1])]
+        for key, value in rest:
+            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
+        return f"rf.{make.__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OneObjective) and self._recipe == other._recipe
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.seed))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, arguments = self._recipe
+        return _remake, (make, arguments)
+
+
+class Objective(OneObjective):
+    """Which pairs of documents push each other, and how hard.
+
+    Made by :func:`rankforce.objective`.
+    """
+
+    def __init__(self, name: str, description: Description, cost: Cost, **rest: Any) -> None:
+        super().__init__(name, **rest)
+        self.description = description
+        self.cost = cost
 
     def bind(self, labels: Any, index: QueryIndex) -> Prepared | PreparedList:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
@@ -145,24 +171,6 @@ class Objective(AnyObjective):
         """
         return int(np.count_nonzero(self.rank_weights(n)) // 2)
 
-    def __repr__(self) -> str:
-        make, arguments = self._recipe
-        first, *rest = arguments.items()
-        shown = [repr(first[1])]
-        for key, value in rest:
-            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
-        return f"rf.{make.__name__}({', '.join(shown)})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Objective) and self._recipe == other._recipe
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.seed, self.cost, self.description.pair_set.cutoff))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        make, arguments = self._recipe
-        return _remake, (make, arguments)
-
 
 class Additive(Objective):
     """LambdaRank for a metric of one's own, a sum of gain * value of the rank: both in one.
@@ -220,39 +228,21 @@ def _falling(position: RankTable, name: str) -> RankTable:
     return values
 
 
-class PreferenceObjective(AnyObjective):
+class PreferenceObjective(OneObjective):
     """Pairs of rows that the data brings: `RankingData(preferences=...)` (Tunys 2015).
 
     The cost of a pair is weight * log(1 + exp(-sigma (s_hi - s_lo))). A pair may occur several
     times and both ways round. Made by `rf.objective("preferences")`.
     """
 
-    def __init__(self, *, sigma: float = 1.0, norm: str | None = None) -> None:
-        self.name = NAME
-        self.sigma = sigma
-        self.norm = norm
-        self.source: str | None = None
-        self.seed = 0
-        self.about = {
+    def __init__(self, sigma: float, **rest: Any) -> None:
+        about = {
             "formula": "the weight of the pair, 1 if it has none",
             "source": "Tunys 2015",
             "cost": "O(pairs)",
         }
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What the objective was made from, apart from its name."""
-        given = {"sigma": self.sigma, "norm": self.norm}
-        usual = {"sigma": 1.0, "norm": None}
-        return {key: value for key, value in given.items() if value != usual[key]}
-
-    def table(self) -> dict[str, Any]:
-        """The objective as a small table, which `rf.objective` makes it from again."""
-        return {"name": NAME} | self.arguments
-
-    def described(self) -> dict[str, Any]:
-        """The table: there is no function in it."""
-        return self.table()
+        super().__init__(NAME, seed=0, about=about, **rest)
+        self.sigma = sigma
 
     def bind(self, labels: Any, index: QueryIndex) -> PreparedPreferences:
         """Sort the pairs of `labels` (a `RankingData`, or a dictionary) by query."""
@@ -267,16 +257,6 @@ class PreferenceObjective(AnyObjective):
                 "{'preferences': (hi, lo, weight), ...}"
             )
         return PreparedPreferences(self, found, index)
-
-    def __repr__(self) -> str:
-        rest = "".join(f", {key}={value!r}" for key, value in self.arguments.items())
-        return f"rf.objective({NAME!r}{rest})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PreferenceObjective) and self.arguments == other.arguments
-
-    def __hash__(self) -> int:
-        return hash((NAME, self.sigma, self.norm))
 
 
 def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:

@@ -16,7 +16,7 @@ from rankforce.forces.description import Cost, Description
 from rankforce.kernels import layout, sets, swaps
 from rankforce.kernels.user import compile_row
 from rankforce.measures.definition import RankTable, discount
-from rankforce.measures.gains import GainError, gain_values
+from rankforce.measures.gains import GainError, gain_values, stop_probabilities
 
 _NO_END = 2**31 - 1
 _SWAPS = {"map": swaps.MAP, "mrr": swaps.MRR, "err": swaps.ERR}
@@ -29,14 +29,6 @@ class Sorted(NamedTuple):
     local: NDArray[np.int64]  # number of each document within its query
     label: Floats  # y, or b where the objective is binary
     gain: Floats
-
-
-class Classes(NamedTuple):
-    """Runs of equal labels."""
-
-    start: NDArray[np.int64]
-    tier_start: NDArray[np.int64]
-    tier_stop: NDArray[np.int64]
 
 
 def sort_labels(
@@ -86,14 +78,9 @@ def place_labels(
 
 def _gains(description: Description, distinct: Floats) -> Floats:
     if description.swaps == "err":
-        largest = description.max_label
-        if largest is None:
-            largest = float(distinct[-1]) if len(distinct) else 0.0
-        if len(distinct) and distinct[-1] > largest:
-            raise GainError(distinct[-1], f"label {distinct[-1]:g} is above max_label={largest:g}")
-        gain_values("2^y-1", distinct)
+        found = stop_probabilities(distinct, description.max_label, distinct.max(initial=0.0))
         # Below 1 even where 2^max_label is beyond float64: the kernels divide by 1 - R.
-        return np.asarray(np.minimum(np.exp2(distinct - largest) - 2.0**-largest, 1.0 - 2.0**-52))
+        return np.asarray(np.minimum(found, 1.0 - 2.0**-52))
     return gain_values(description.gain, distinct)
 
 
@@ -130,7 +117,7 @@ def _at_positions(
 
 def _classes(
     by_label: Sorted, tier: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Classes]:
+) -> tuple[NDArray[np.int64], layout.Classes]:
     """Start of every run of equal labels, with the query's size behind its last run; and where the
     tier of each run starts and stops."""
     query, label = by_label.query, by_label.label
@@ -154,7 +141,7 @@ def _classes(
         whole[place] = values
         whole[pointer[1:] - 1] = sizes
         found.append(whole)
-    return pointer, Classes(*found)
+    return pointer, layout.Classes(*found)
 
 
 def _label_terms(

@@ -17,8 +17,6 @@ from rankforce.forces.base import PairForces
 from rankforce.forces.objective import Objective, PreferenceObjective
 from rankforce.forces.prepare import label_order, make_rules, place_labels
 from rankforce.forces.ready import (
-    NO_FLOATS,
-    NO_INTEGERS,
     NO_PAIRS,
     Moment,
     Ready,
@@ -27,14 +25,10 @@ from rankforce.forces.ready import (
     refuse_scores,
 )
 from rankforce.kernels import exact, forces, layout, listwise, preferences
-from rankforce.kernels.notes import Listed, Shared, Traced
+from rankforce.kernels.notes import Listed, Shared, Traced, Wanted
 from rankforce.measures.labels import check_labels
 
 PARTS = 64  # of the queries, whatever the number of threads, so that sums stay the same
-_UNLISTED = Listed(NO_INTEGERS, NO_INTEGERS, NO_FLOATS, NO_FLOATS)
-_NO_NUMBERS = np.empty(0, np.int32)
-_UNTRACED = Traced(_NO_NUMBERS, _NO_NUMBERS, 0.0, np.empty((0, 0)))
-_UNSHARED = Shared(_NO_NUMBERS, NO_FLOATS, NO_FLOATS)
 
 
 class _One(Ready):
@@ -103,18 +97,19 @@ class Prepared(_One):
         self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
     ) -> Floats:
         """Second derivatives of pairs with both documents in a leaf."""
-        walk = self._walk(moment)
-        return self._sum(
-            lambda first, last, sums: walk(first, last, shared=Shared(leaf, row_weight, sums)),
-            leaves,
-            moment,
-        )
+        wanted = self._wanted()
+
+        def work(first: int, last: int, sums: Floats) -> int:
+            shared = Shared(leaf, row_weight, sums)
+            return self._walk(moment, wanted._replace(shared=shared))(first, last)
+
+        return self._sum(work, leaves, moment)
 
     def count(self, moment: Moment) -> NDArray[np.int64]:
         """Pairs with a weight."""
-        counts = np.zeros(len(self.sizes), np.int64)
-        self._run(self._walk(moment, counts), moment)
-        return counts
+        wanted = self._wanted()
+        self._run(self._walk(moment, wanted), moment)
+        return wanted.counts
 
     def find_pairs(self, moment: Moment, query: int) -> PairForces:
         """Pairs with a weight, and their forces."""
@@ -126,39 +121,24 @@ class Prepared(_One):
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Where forces come from."""
         traced = Traced(trace.slot, trace.code, trace.share, trace.sources)
-        walk = self._walk(moment, trace.counts, trace.factors)
-        self._run(lambda first, last: walk(first, last, traced=traced), moment)
+        wanted = Wanted(trace.counts, trace.factors, traced=traced)
+        self._run(self._walk(moment, wanted), moment)
 
-    def _walk(
-        self,
-        moment: Moment,
-        counts: NDArray[np.int64] | None = None,
-        factors: Floats | None = None,
-    ) -> Callable[..., int]:
+    def _wanted(self) -> Wanted:
+        return Wanted(np.zeros(len(self.sizes), np.int64), np.zeros(len(self.sizes)))
+
+    def _walk(self, moment: Moment, wanted: Wanted) -> Callable[[int, int], int]:
         """The walk over the pairs of a block of queries, at one moment."""
-        counts = np.zeros(len(self.sizes), np.int64) if counts is None else counts
-        factors = np.zeros(len(self.sizes)) if factors is None else factors
-        how = (*self._data, self._rules.exact, *norm_and_draw(self.objective, moment))
-
-        def walk(
-            first: int,
-            last: int,
-            listed: Listed = _UNLISTED,
-            traced: Traced = _UNTRACED,
-            shared: Shared = _UNSHARED,
-        ) -> int:
-            into = (counts, factors, listed, traced, shared)
-            return int(exact.walk_block(first, last, moment.scores, *how, *into))
-
-        return walk
+        rest = (*self._data, self._rules.exact, *norm_and_draw(self.objective, moment), wanted)
+        return lambda first, last: int(exact.walk_block(first, last, moment.scores, *rest))
 
     def _list(self, moment: Moment, query: int) -> PairForces:
-        counts = np.zeros(len(self.sizes), np.int64)
-        walk = self._walk(moment, counts)
-        refuse_scores([walk(query, query + 1)], moment.scores)
-        hi, lo = np.empty((2, counts[query]), np.int64)
-        weight, force = np.empty((2, counts[query]))
-        walk(query, query + 1, Listed(hi, lo, weight, force))
+        wanted = self._wanted()
+        refuse_scores([self._walk(moment, wanted)(query, query + 1)], moment.scores)
+        hi, lo = np.empty((2, wanted.counts[query]), np.int64)
+        weight, force = np.empty((2, wanted.counts[query]))
+        wanted = wanted._replace(listed=Listed(hi, lo, weight, force))
+        self._walk(moment, wanted)(query, query + 1)
         start, end = self.index.pointer[query], self.index.pointer[query + 1]
         row = np.empty(end - start, np.int64)
         row[self._labels.position[start:end]] = self.index.rows_of(query)
@@ -235,10 +215,10 @@ class PreparedPreferences(_One):
         found = check_preferences(given, index, np.arange(len(self.sizes)))
         query = index.of_rows()[found.hi]
         order = np.argsort(query, kind="stable")
-        self._hi, self._lo = found.hi[order], found.lo[order]
-        self._weight = found.weight[order]
         counts = np.bincount(query, minlength=len(self.sizes))
-        self._pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        columns = found.hi[order], found.lo[order], found.weight[order]
+        self._pairs = preferences.Explicit(pointer, *columns)
         self._cost = self.sizes + 10.0 * counts
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
@@ -250,29 +230,30 @@ class PreparedPreferences(_One):
     ) -> Floats:
         """Second derivatives of pairs with both documents in a leaf."""
         _, second, _ = self._walk(moment)
-        within = np.flatnonzero(leaf[self._hi] == leaf[self._lo])
-        hi, lo = self._hi[within], self._lo[within]
+        within = np.flatnonzero(leaf[self._pairs.hi] == leaf[self._pairs.lo])
+        hi, lo = self._pairs.hi[within], self._pairs.lo[within]
         both = row_weight[hi] + row_weight[lo] if len(row_weight) else 2.0
         return np.asarray(np.bincount(leaf[hi], second[within] * both, leaves), np.float64)
 
     def count(self, moment: Moment) -> NDArray[np.int64]:
         """Pairs with a weight, whatever the scores."""
-        has = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._weight > 0)])
-        return np.asarray(np.diff(has[self._pointer]))
+        has = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._pairs.weight > 0)])
+        return np.asarray(np.diff(has[self._pairs.pointer]))
 
     def find_pairs(self, moment: Moment, query: int) -> PairForces:
         """Pairs with a weight, and their forces."""
-        first, last = self._pointer[query : query + 2]
-        kept = first + np.flatnonzero(self._weight[first:last] > 0)
+        first, last = self._pairs.pointer[query : query + 2]
+        kept = first + np.flatnonzero(self._pairs.weight[first:last] > 0)
         force, _, _ = self._walk(moment)
-        return PairForces(self._hi[kept], self._lo[kept], self._weight[kept], force[kept])
+        _, hi, lo, weight = self._pairs
+        return PairForces(hi[kept], lo[kept], weight[kept], force[kept])
 
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Where forces come from."""
         force, _, factors = self._walk(moment)
         trace.counts[:] = self.count(moment)
         trace.factors[:] = np.where(trace.counts > 0, factors, 0.0)
-        for here, there in ((self._hi, self._lo), (self._lo, self._hi)):
+        for here, there in ((self._pairs.hi, self._pairs.lo), (self._pairs.lo, self._pairs.hi)):
             has = np.flatnonzero(trace.slot[here] >= 0)
             place = trace.slot[here[has]], trace.code[there[has]]
             np.add.at(trace.sources, place, trace.share * force[has])
@@ -285,9 +266,9 @@ class PreparedPreferences(_One):
         lam, hess = (np.empty(self.rows) if one is None else one for one in (lam, hess))
         lam.fill(0.0)
         hess.fill(0.0)
-        found = np.empty(len(self._hi)), np.empty(len(self._hi)), np.empty(len(self.sizes))
+        found = (*np.empty((2, len(self._pairs.hi))), np.empty(len(self.sizes)))
         norm, *_ = norm_and_draw(self.objective, moment)
-        pairs = (layout.Queries(*self.index), self._pointer, self._hi, self._lo, self._weight)
+        pairs = layout.Queries(*self.index), self._pairs
         rest = (*pairs, self.objective.sigma, norm, lam, hess, *found)
 
         def work(first: int, last: int) -> int:

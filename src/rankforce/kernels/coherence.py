@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry
-from rankforce.kernels.layout import (
-    FLOAT_ROWS,
-    INTEGER_COLUMNS,
-    INTEGER_ROWS,
-    LANES,
-    ORDER,
-    largest_query,
-    row_at,
-)
+from rankforce.kernels.layout import ORDER, make_scratch, row_at
 from rankforce.kernels.load import load_scores
 from rankforce.kernels.ranking import sort_by_score
 
@@ -24,9 +16,7 @@ def rank_block(first, last, scores, queries, ranked):
 
     Returns the first query whose scores are bad, or -1.
     """
-    size = largest_query(first, last, queries)
-    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
-    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    _, integers, floats = make_scratch(first, last, queries)
     for q in range(first, last):
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start

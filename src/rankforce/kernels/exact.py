@@ -10,14 +10,10 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, inlined, kernel
 from rankforce.kernels.layout import (
-    FLOAT_ROWS,
     FORCE,
     HESS,
     INSIDE,
-    INTEGER_COLUMNS,
-    INTEGER_ROWS,
     LAM,
-    LANES,
     LIGHTGBM_NORM,
     MASK,
     RANK,
@@ -31,8 +27,8 @@ from rankforce.kernels.layout import (
     Shown,
     at,
     classes_of,
-    largest_query,
     make_documents,
+    make_scratch,
     tile_end,
 )
 from rankforce.kernels.load import load_documents, load_scores, rank_documents
@@ -203,9 +199,10 @@ def norm_factors(n, total, norm, scale, rules, floats):
 
 
 @inlined
-def norm_of_pairs(is_apart):
+def force_of(norm, is_spread, center):
     """LightGBM's norm divides a pair's weight by 0.01 + |x|, where the scores of a query differ."""
-    return Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, 1.0)
+    is_apart = norm == LIGHTGBM_NORM and is_spread
+    return Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, np.exp(center))
 
 
 @kernel
@@ -242,40 +239,24 @@ def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integ
 
 
 @entry
-def walk_block(
-    first,
-    last,
-    scores,
-    queries,
-    labels,
-    tables,
-    rules,
-    norm,
-    seed,
-    iteration,
-    counts,
-    factors,
-    listed,
-    traced,
-    shared,
-):
+def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, iteration, wanted):
     """Pairs of the queries first..last-1: their number, the factor of the norm, and what is noted.
 
-    Without room for pairs, codes and leaves, pairs are only counted. Pairs within a leaf do not
+    Pairs within a leaf do not
     move apart when the leaf's value changes (Tunys 2015, appendix). Returns the first query whose
     scores are bad, or -1.
     """
-    size = largest_query(first, last, queries)
-    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
-    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    size, integers, floats = make_scratch(first, last, queries)
+    counts, factors = wanted.counts, wanted.factors
     docs = make_documents(size, np.zeros(1, np.float64))
-    codes = traced.sources.shape[1]
-    is_listed, is_traced, is_shared = len(listed.hi) > 0, codes > 0, len(shared.sums) > 0
+    codes = wanted.traced.sources.shape[1]
+    is_listed, is_traced = len(wanted.listed.hi) > 0, codes > 0
+    is_shared = len(wanted.shared.sums) > 0
     notes = Notes(
         is_listed,
         is_traced,
         is_shared,
-        listed,
+        wanted.listed,
         np.empty(size, np.int64),
         np.empty(size, np.int64),
         np.zeros((codes, size), np.float64),
@@ -296,8 +277,8 @@ def walk_block(
             continue
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
-        start_notes(n, start, queries.row, labels.position, traced, shared, notes)
-        force = norm_of_pairs(norm == LIGHTGBM_NORM and is_spread)
+        start_notes(n, start, queries.row, labels.position, wanted, notes)
+        force = force_of(norm, is_spread, rules.center)
         total, count = walk_query(
             n, members, classes_of(q, labels), integers, docs, tables, rules, force, notes
         )
@@ -308,5 +289,5 @@ def walk_block(
         scale = labels.scale[q]
         factor, factor_hess = norm_factors(n, total, norm, scale, rules, floats)
         factors[q] = factor / (rules.sigma * scale)
-        end_notes(n, scale, factor, factor_hess, traced, shared, notes)
+        end_notes(n, scale, factor, factor_hess, wanted, notes)
     return -1

@@ -154,12 +154,13 @@ def row_at(row, place):
 
 
 @kernel
-def largest_query(first, last, queries):
-    """Size of the largest of the queries first..last-1, at least 1."""
+def make_scratch(first, last, queries):
+    """Size of the largest of the queries first..last-1, at least 1, and scratch for it."""
     size = 1
     for q in range(first, last):
         size = max(size, queries.pointer[q + 1] - queries.pointer[q])
-    return size
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    return size, integers, np.zeros((FLOAT_ROWS, size), np.float64)
 
 
 @inlined

@@ -39,6 +39,19 @@ class Shared(NamedTuple):
     sums: Array  # one for each leaf
 
 
+_INTEGERS, _NUMBERS, _FLOATS = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
+
+
+class Wanted(NamedTuple):
+    """What to find out about pairs; by default, only how many there are."""
+
+    counts: Array  # pairs of each query
+    factors: Array  # what the norm multiplies the forces of each query by
+    listed: Listed = Listed(_INTEGERS, _INTEGERS, _FLOATS, _FLOATS)
+    traced: Traced = Traced(_NUMBERS, _NUMBERS, 0.0, np.empty((0, 0)))
+    shared: Shared = Shared(_NUMBERS, _FLOATS, _FLOATS)
+
+
 class Notes(NamedTuple):
     """What is noted of each pair of a query, by positions in label order."""
 
@@ -112,8 +125,9 @@ def share_row(i, start, end, docs, leaf, row_weight, within):
 
 
 @kernel
-def start_notes(n, start, row, position, traced, shared, notes):
+def start_notes(n, start, row, position, wanted, notes):
     """Bring what rows have into label order; nothing is noted yet."""
+    traced, shared = wanted.traced, wanted.shared
     notes.parts[:, :n] = 0.0
     notes.masks[:, :n] = 0.0
     notes.within[:n] = 0.0
@@ -130,8 +144,9 @@ def start_notes(n, start, row, position, traced, shared, notes):
 
 
 @kernel
-def end_notes(n, scale, factor, factor_hess, traced, shared, notes):
+def end_notes(n, scale, factor, factor_hess, wanted, notes):
     """Hand over what was noted, with the query's norm."""
+    traced, shared = wanted.traced, wanted.shared
     for k in range(len(notes.listed.hi)):
         notes.listed.weight[k] *= scale
         notes.listed.force[k] *= factor

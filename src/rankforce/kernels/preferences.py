@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import norm_of_pairs, pair_force, shrink
-from rankforce.kernels.layout import LIGHTGBM_NORM, STD_NORM, row_at
+from rankforce.kernels.exact import force_of, pair_force, shrink
+from rankforce.kernels.layout import STD_NORM, Array, row_at
+
+
+class Explicit(NamedTuple):
+    """Pairs by query: query q has those from pointer[q] to pointer[q+1] - 1."""
+
+    pointer: Array
+    hi: Array  # rows
+    lo: Array
+    weight: Array
 
 
 @kernel
@@ -36,29 +47,16 @@ def spread_factor(q, queries, lam):
 
 @entry
 def walk_preferences(
-    first,
-    last,
-    scores,
-    queries,
-    pointer,
-    hi,
-    lo,
-    weight,
-    sigma,
-    norm,
-    lam,
-    hess,
-    forces,
-    seconds,
-    factors,
+    first, last, scores, queries, pairs, sigma, norm, lam, hess, forces, seconds, factors
 ):
     """Forces of the queries first..last-1 into `lam` and `hess`, which are 0 before.
 
-    Query q has the pairs pointer[q]..pointer[q+1]-1. `forces` and `seconds` take the magnitude of
+    `forces` and `seconds` take the magnitude of
     each pair's force and its second derivative, `factors` what the norm multiplies by.
     """
+    pointer, hi, lo, weight = pairs
     for q in range(first, last):
-        apart = norm_of_pairs(norm == LIGHTGBM_NORM and is_spread(q, scores, queries))
+        apart = force_of(norm, is_spread(q, scores, queries), 0.0)
         total = 0.0
         for k in range(pointer[q], pointer[q + 1]):
             x = scores[hi[k]] - scores[lo[k]]

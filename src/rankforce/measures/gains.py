@@ -103,6 +103,19 @@ def gain_values(gain: GainLike, labels: Floats) -> Floats:
     return values
 
 
+def stop_probabilities(labels: Floats, max_label: float | None, largest: float) -> Floats:
+    """(2^y - 1) / 2^max_label, by default of the `largest`, for each of the distinct `labels`.
+
+    >>> stop_probabilities(np.array([0.0, 1.0, 2.0]), None, 2.0)
+    array([0.  , 0.25, 0.75])
+    """
+    top = largest if max_label is None else max_label
+    if labels.size and labels[-1] > top:
+        raise GainError(labels[-1], f"label {labels[-1]:g} is above max_label={top:g}")
+    gain_values("2^y-1", labels)  # refuses labels that are negative or too large
+    return np.asarray(np.exp2(labels - top) - 2.0**-top)
+
+
 def _click_gains(labels: Floats) -> Floats:
     if labels.size and labels[-1] > 1.0:
         raise NoShareError(labels[-1])

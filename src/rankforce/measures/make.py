@@ -11,8 +11,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.measures.definition import Definition, Entry, NoRelevant, OwnMetric, Parameters
 from rankforce.measures.gains import GainLike, check_gain
 from rankforce.measures.metric import Measurable, Metric
-from rankforce.measures.names import parse_name, split_names
-from rankforce.measures.presets import find_preset, preset_parameters
+from rankforce.measures.names import find_preset, parse_name, preset_parameters, split_names
 from rankforce.measures.registry import ENTRIES
 
 MetricLike = str | OwnMetric | Metric | Measurable
@@ -131,12 +130,19 @@ def _named(what: str, given: dict[str, Any]) -> Metric:
             raise RankforceError(f"{what!r} says {key}={value}, but {key}={given[key]!r} was given")
     kept = given | named
     preset = kept.pop("preset", None)
-    source = _check_source(kept.pop("source", None))
+    source = check_source(kept.pop("source", None))
     for key in kept:
         if key not in entry.parameters:
             has = ", ".join([*entry.parameters, "source"])
             raise RankforceError(f"metric {entry.name!r} has no parameter {key!r}: it has {has}")
-    kept = _check_values(kept, entry)
+    kept = check_parameters(
+        kept,
+        no_relevant=check_no_relevant,
+        rel=lambda value: check_number("rel", value, least=0.0),
+        ties=lambda value: check_choice("ties", value, entry.ties),
+        over=lambda value: check_choice("over", value, entry.over),
+        score_type=lambda value: check_choice("score_type", value, _SCORE_TYPES),
+    )
     usual = _usual(entry)
     if preset is not None:
         preset, found = find_preset(preset)
@@ -225,11 +231,7 @@ def _own(
     for key in given:
         if key not in ("no_relevant", "source"):
             raise RankforceError(f"a function of one's own has no parameter {key!r}: put it inside")
-    checks: dict[str, Callable[[Any], Any]] = {
-        "no_relevant": check_no_relevant,
-        "source": _check_source,
-    }
-    kept = {key: checks[key](value) for key, value in given.items()}
+    kept = check_parameters(given, no_relevant=check_no_relevant, source=check_source)
     title = check_title(_name_of(function, kept) if name is None else name)
     recipe = {"name": title, "higher_is_better": higher_is_better} | kept
     return Metric(
@@ -249,22 +251,13 @@ def _name_of(function: OwnMetric, kept: dict[str, Any]) -> str:
     return getattr(function, "__name__", "own metric") + source
 
 
-def _check_values(kept: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    checks: dict[str, Callable[[Any], Any]] = {
-        "k": lambda value: check_whole("k", value, least=1),
-        "no_relevant": check_no_relevant,
-        "p": _check_persistence,
-        "max_label": lambda value: check_number("max_label", value, least=0.0),
-        "rel": lambda value: check_number("rel", value, least=0.0),
-        "gain": check_gain,
-        "ties": lambda value: check_choice("ties", value, entry.ties),
-        "over": lambda value: check_choice("over", value, entry.over),
-        "score_type": lambda value: check_choice("score_type", value, _SCORE_TYPES),
-    }
+def check_parameters(kept: dict[str, Any], **more: Callable[[Any], Any]) -> dict[str, Any]:
+    """Parameters that metrics and their objectives share, checked, and `more` with its checks."""
+    checks = _CHECKS | more
     return {key: checks[key](value) for key, value in kept.items()}
 
 
-def _check_source(value: Any) -> str | None:
+def check_source(value: Any) -> str | None:
     """A name that can stand in the name of a metric, and be read from there again."""
     if value is None:
         return None
@@ -280,6 +273,14 @@ def _check_persistence(value: Any) -> float:
     if not 0.0 < found < 1.0:
         raise RankforceError(f"p is {value!r}: it must lie between 0 and 1")
     return found
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "k": lambda value: check_whole("k", value, least=1),
+    "p": _check_persistence,
+    "max_label": lambda value: check_number("max_label", value, least=0.0),
+    "gain": check_gain,
+}
 
 
 def check_no_relevant(value: Any) -> NoRelevant:

@@ -14,7 +14,13 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.kernels import metrics as kernel
 from rankforce.measures.definition import Definition, Ties
-from rankforce.measures.gains import CLICKS, GainError, NoShareError, gain_values
+from rankforce.measures.gains import (
+    CLICKS,
+    GainError,
+    NoShareError,
+    gain_values,
+    stop_probabilities,
+)
 from rankforce.measures.metric import Metric
 
 _NO_END = 2**31 - 1
@@ -143,23 +149,12 @@ def _column_key(definition: Definition) -> tuple[Any, ...]:
 def document_values(definition: Definition, labels: Floats, top: float) -> Floats:
     """What a document is worth, for each of the distinct `labels` in ascending order."""
     if definition.kind == "cascade":
-        return _stop_probabilities(definition.max_label, labels, top)
+        return stop_probabilities(labels, definition.max_label, top)
     if definition.gain == "binary":
         return is_relevant(definition, labels).astype(np.float64)
     if definition.gain == CLICKS and labels.size and labels[0] < 0.0:
         raise NoShareError(labels[0])
     return gain_values(definition.gain, labels)
-
-
-def _stop_probabilities(max_label: float | None, labels: Floats, largest: float) -> Floats:
-    """(2^y - 1) / 2^max_label."""
-    if not labels.size:
-        return labels
-    top = largest if max_label is None else max_label
-    if labels[-1] > top:
-        raise GainError(labels[-1], f"label {labels[-1]:g} is above max_label={top:g}")
-    gain_values("2^y-1", labels)  # refuses labels that are negative or too large
-    return np.asarray(np.exp2(labels - top) - 2.0**-top)
 
 
 def divisors(metric: Metric, best: Floats, relevant: Floats, sizes: NDArray[np.int64]) -> Floats:

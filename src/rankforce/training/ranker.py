@@ -16,8 +16,7 @@ from rankforce.data.missing import mark_missing, with_missing
 from rankforce.data.ranking import Ranking, rank_documents
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
-from rankforce.measures.average import mean
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import same

@@ -12,10 +12,9 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.scorecard import Scorecard
 from rankforce.forces.base import AnyObjective
-from rankforce.measures.average import mean
 from rankforce.measures.make import asked_for
 from rankforce.measures.make import metric as make_metric
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.names import parse_name
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
