@@ -102,10 +102,7 @@ ENTRIES = [
         "O(k n)",
     ),
     for_metric(
-        "MAP",
-        "|change of AP@k|, AP@k over min(k, relevant)",
-        "Donmez et al. 2009",
-        "O(n^2)",
+        "MAP", "|change of AP@k|, AP@k over min(k, relevant)", "Donmez et al. 2009", "O(n^2)"
     ),
     for_metric("MRR", "|change of RR@k|", "Donmez et al. 2009", "O(n^2)"),
     for_metric(

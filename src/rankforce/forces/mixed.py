@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,7 +81,7 @@ class Mixed(AnyObjective):
         make, several, rest = self._recipe
         if make is mix:
             return {"mix": [{"weight": weight} | one.described() for weight, one in several]}
-        return {make.__name__: [one.described() for one in several], **rest}
+        return {make.__name__: [one.described() for one in several], **copy.deepcopy(rest)}
 
     def bind(self, labels: Any, index: QueryIndex) -> MixedPrepared:
         """Do once per data set what labels alone decide, for queries that are indexed already."""

@@ -264,16 +264,11 @@ def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Flo
     return out
 
 
-def check_norm(norm: str) -> int:
-    """The kernels' number of a norm."""
-    if norm not in NORMS:
-        raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
-    return NORMS[norm]
-
-
 def norm_and_draw(objective: Any, moment: Moment) -> tuple[int, np.uint64, np.uint64]:
     """Norm, and seed and iteration of random draws, as kernels take them."""
+    norm = objective.norm or moment.norm
+    if norm not in NORMS:
+        raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
     mask = 2**64 - 1
     whole = check_whole("iteration", moment.iteration)
-    norm = check_norm(objective.norm or moment.norm)
-    return norm, np.uint64(objective.seed & mask), np.uint64(whole & mask)
+    return NORMS[norm], np.uint64(objective.seed & mask), np.uint64(whole & mask)
