@@ -106,7 +106,7 @@ POSITION, DISTANCE, CORRECTION = range(3)
 
 
 class Rules(NamedTuple):
-    """The objective as numbers (see `objectives.description`). No arrays: passing a tuple of them
+    """The objective as numbers (see `forces.description`). No arrays: passing a tuple of them
     to a kernel counts references, 10 ns each."""
 
     has_correction: bool
