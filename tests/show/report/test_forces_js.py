@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from rankforce.diagnostics.pair_forces import pair_forces
 
 import rankforce as rf
+from rankforce.diagnostics import pair_forces
 from rankforce.diagnostics.coherence import incoherence
 from tests.contract.cases import CASES, OF_CLICKS, PAIRWISE, Case, assert_close, draw_labels
 from tests.show.report.browser import open_page
