@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankforce.data.preferences import Preferences
     from rankforce.data.ranking_data import RankingData
     from rankforce.data.synthetic import make_data
-    from rankforce.diagnostics.agreement import agreement
+    from rankforce.diagnostics.coherence import agreement
     from rankforce.diagnostics.explain import explain
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.diagnostics.replay import diagnose
@@ -120,7 +120,7 @@ _HOMES = {
     "Verdict": "rankforce.evaluation.scorecard",
     "GradedComparison": "rankforce.evaluation.graded",
     "evaluate": "rankforce.evaluation.evaluate",
-    "agreement": "rankforce.diagnostics.agreement",
+    "agreement": "rankforce.diagnostics.coherence",
     "Recorder": "rankforce.diagnostics.recorder",
     "diagnose": "rankforce.diagnostics.replay",
     "explain": "rankforce.diagnostics.explain",

@@ -57,6 +57,23 @@ def test_forces_of_pairs_add_up_to_those_of_documents(name: str, norm: str) -> N
     assert np.abs(lam).max() > 0
 
 
+@pytest.mark.parametrize("weight", [None, 1.5])
+@pytest.mark.parametrize("norm", ["none", "lightgbm"])
+@pytest.mark.parametrize("name", [name for name in SEVERAL if name != "sigmoid"])
+def test_second_derivatives_within_leaves(name: str, norm: str, weight: float | None) -> None:
+    """All documents in one leaf: the sum of their hessians. Each in its own: nothing."""
+    scores, labels, sizes = many_labels(8)
+    ready = SEVERAL[name].prepare(labels, group=sizes)
+    hess = ready.gradients(scores, norm=norm, iteration=2)[1]
+    rows = len(scores)
+    rest = {"norm": norm, "iteration": 2, "threads": 1}
+    rest["row_weight"] = None if weight is None else np.full(rows, weight)
+    [whole] = ready.shared_hessians(scores, np.zeros(rows, np.int32), 1, **rest)
+    assert whole == pytest.approx((weight or 1.0) * hess.sum(), rel=1e-4)
+    alone = ready.shared_hessians(scores, np.arange(rows, dtype=np.int32), rows, **rest)
+    assert not alone.any()
+
+
 @pytest.mark.parametrize("norm", ["none", "lightgbm", "std"])
 @pytest.mark.parametrize("name", SEVERAL)
 def test_contributions_are_the_sums_over_pairs(name: str, norm: str) -> None:

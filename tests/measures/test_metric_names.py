@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rankforce.measures.make import metric, metrics
-from rankforce.measures.names import split_names
-from rankforce.measures.presets import PRESETS
+from rankforce.measures.names import PRESETS, split_names
 
 SPELLINGS = [
     ("nDCG@10", "NDCG@10"),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankforce.data.queries import index_queries
 from rankforce.kernels.metrics import measure_block
-from rankforce.measures.average import mean
 from rankforce.measures.make import metric
+from rankforce.measures.metric import mean
 from rankforce.measures.scoreboard import Scoreboard
 
 

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankforce.measures.average import mean
 from rankforce.measures.make import metric
+from rankforce.measures.metric import mean
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")

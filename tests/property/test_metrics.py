@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankforce.measures.average import mean
 from rankforce.measures.make import metric, metrics
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from tests.property.test_forces import Floats, queries
 from tests.reference.metrics import relevance
 from tests.reference.ties import metric_of_scores

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankforce.forces.entry import Entry
+    from rankforce.forces.description import Entry
 
 EXAMPLES = """examples:
   rankforce objectives

@@ -1,8 +1,6 @@
 """What happens inside training: pure functions of scores, labels and an objective."""
 
-from rankforce.diagnostics.agreement import agreement
-from rankforce.diagnostics.coherence import Incoherence, incoherence
-from rankforce.diagnostics.pair_forces import PairForces, pair_forces
+from rankforce.diagnostics.coherence import Incoherence, agreement, incoherence
 from rankforce.diagnostics.pairs import (
     Contributions,
     EffectivePairs,
@@ -10,8 +8,10 @@ from rankforce.diagnostics.pairs import (
     contributions,
     effective_pairs,
     norm_factors,
+    pair_forces,
 )
 from rankforce.diagnostics.ranks import LabelMix, RankChanges, label_mix, rank_changes
+from rankforce.forces.base import PairForces
 from rankforce.models.curves import Curves
 
 __all__ = [

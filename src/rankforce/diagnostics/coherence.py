@@ -1,4 +1,4 @@
-"""Forces that would make a wrong order worse (Marcuzzi et al. 2023)."""
+"""Forces at odds with the order, which would make it worse, and with those of others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankforce.common.threads import run_blocks
 from rankforce.common.types import Floats
 from rankforce.diagnostics.view import Now, View, make_view
 from rankforce.forces.base import AnyObjective
-from rankforce.kernels import tracing
+from rankforce.kernels import coherence as kernel
 
 
 class Incoherence(NamedTuple):
@@ -68,6 +68,39 @@ def incoherence(
     return find_incoherence(view, restricted=restricted)
 
 
+def agreement(
+    first: AnyObjective,
+    second: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    norm: str = "none",
+    iteration: int = 0,
+) -> float:
+    """Share of documents that both push the same way, or the second not at all.
+
+    >>> import rankforce as rf
+    >>> grades, clicks = rf.objective("ranknet"), rf.objective("ranknet", source="click")
+    >>> labels = {"grade": [1, 0, 0], "click": [0.5, 0.9, 0.1]}
+    >>> round(agreement(grades, clicks, [0, 0, 0], labels), 4)
+    0.6667
+    """
+    forces = [
+        one.gradients(scores, labels, group=group, qid=qid, norm=norm, iteration=iteration)[0]
+        for one in (first, second)
+    ]
+    return share_agreeing(*forces)
+
+
+def share_agreeing(first: Floats, second: Floats) -> float:
+    """Share of documents whose two forces have the same sign, or whose second is 0."""
+    if not len(first):
+        return 1.0
+    return float(np.mean((np.sign(first) == np.sign(second)) | (second == 0.0)))
+
+
 def find_incoherence(view: View, *, restricted: bool) -> Incoherence:
     """The same of a view."""
     scene = view.scene
@@ -79,9 +112,9 @@ def find_incoherence(view: View, *, restricted: bool) -> Incoherence:
     def work(first: int, last: int) -> int:
         if restricted:
             rules = (scene.grades.ideal, lam, scene.k, scene.grades.missable)
-            tracing.restricted_block(first, last, pointer, code, *rules, violations, size)
+            kernel.restricted_block(first, last, pointer, code, *rules, violations, size)
         else:
-            tracing.unrestricted_block(first, last, pointer, code, lam, violations, size)
+            kernel.unrestricted_block(first, last, pointer, code, lam, violations, size)
         return -1
 
     sizes = scene.index.sizes.astype(np.float64)

@@ -1,4 +1,4 @@
-"""How many pairs push, what the norm makes of them, and from which labels forces come."""
+"""Which pairs push and how hard, what the norm makes of it, and from which labels forces come."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.types import Floats
 from rankforce.diagnostics.view import Now, View, make_view
-from rankforce.forces.base import AnyObjective
+from rankforce.forces.base import AnyObjective, PairForces
 
 
 class EffectivePairs(NamedTuple):
@@ -72,6 +72,31 @@ def effective_pairs(
     ready = objective.prepare(labels, group=group, qid=qid)
     counts = ready.effective_pairs(scores, iteration=iteration, threads=threads)
     return EffectivePairs(counts, possible_pairs(ready.index.sizes))
+
+
+def pair_forces(
+    objective: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    query: int = 0,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    norm: str = "none",
+    iteration: int = 0,
+) -> PairForces:
+    """Pairs that have a weight, and the force of each; summed, they are `objective.gradients`.
+
+    `query` is the number of the query. A pair that several parts of a mix have stands there once
+    for each. Forces of a listwise objective are in no pair.
+
+    >>> import rankforce as rf
+    >>> found = pair_forces(rf.objective("lambdarank-ndcg", k=1), [0.02, 0.01], [0, 1])
+    >>> found.hi.tolist(), found.lo.tolist(), found.force.round(4).tolist()
+    ([1], [0], [0.1855])
+    """
+    ready = objective.prepare(labels, group=group, qid=qid)
+    return ready.pair_forces(scores, query=query, norm=norm, iteration=iteration)
 
 
 def contributions(

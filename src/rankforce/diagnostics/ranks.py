@@ -12,8 +12,8 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.diagnostics.grades import Grades, read_grades
 from rankforce.diagnostics.view import rank_rows
-from rankforce.forces.prepared import check_scores
-from rankforce.forces.sources import index_of
+from rankforce.forces.ready import check_scores
+from rankforce.measures.labels import index_of
 
 
 class LabelMix(NamedTuple):

@@ -11,8 +11,8 @@ from rankforce.common.checks import check_choice, check_whole
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.agreement import share_agreeing
-from rankforce.diagnostics.coherence import find_incoherence
+from rankforce.diagnostics.coherence import find_incoherence, share_agreeing
+from rankforce.diagnostics.grades import Sample, sample_queries
 from rankforce.diagnostics.pairs import (
     EffectivePairs,
     NormFactors,
@@ -20,11 +20,9 @@ from rankforce.diagnostics.pairs import (
     possible_pairs,
 )
 from rankforce.diagnostics.ranks import find_label_mix, find_rank_changes
-from rankforce.diagnostics.sample import Sample, sample_queries
 from rankforce.diagnostics.view import Now, Scene, View, rank_rows
 from rankforce.forces.base import AnyObjective
-from rankforce.measures.average import mean
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.curves import Curves
 

@@ -13,13 +13,11 @@ from rankforce.common.threads import check_threads, run_blocks
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.diagnostics.grades import Grades, default_high, read_grades
-from rankforce.forces.base import AnyObjective, Ready, Trace
+from rankforce.forces.base import USUAL_K, AnyObjective
 from rankforce.forces.named import known_cutoff
-from rankforce.forces.prepared import check_scores, refuse_scores
-from rankforce.forces.sources import index_of
-from rankforce.kernels import layout, tracing
-
-USUAL_K = 10
+from rankforce.forces.ready import Ready, Trace, check_scores, refuse_scores
+from rankforce.kernels import coherence, layout
+from rankforce.measures.labels import index_of
 
 
 class Now(NamedTuple):
@@ -94,17 +92,13 @@ class View:
     def trace(self) -> Trace:
         """Pairs, factors of the norm, and where forces on highly relevant documents come from."""
         scene = self.scene
-        queries, slots = len(scene.index.sizes), int(scene.slot.max(initial=-1)) + 1
-        found = Trace(
-            *self.now,
+        return scene.ready.trace(
+            self.scores,
             slot=scene.slot,
             code=scene.grades.group,
-            counts=np.zeros(queries, np.int64),
-            factors=np.zeros(queries),
-            sources=np.zeros((slots, len(scene.grades.names))),
+            codes=len(scene.grades.names),
+            **self.now._asdict(),
         )
-        scene.ready.trace(self.scores, found)
-        return found
 
 
 def make_view(
@@ -139,7 +133,7 @@ def rank_rows(scores: Floats, index: QueryIndex, threads: int = 1) -> NDArray[np
     queries = layout.Queries(*index)
 
     def work(first: int, last: int) -> int:
-        return int(tracing.rank_block(first, last, scores, queries, ranked))
+        return int(coherence.rank_block(first, last, scores, queries, ranked))
 
     refuse_scores(run_blocks(work, 40.0 * index.sizes.astype(np.float64), threads), scores)
     return ranked

@@ -13,8 +13,7 @@ from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats, plain
 from rankforce.evaluation.paired import PairedTest, effect_size
-from rankforce.measures.average import mean
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 
 SAME = 1e-12  # values this close are a tie: they differ by rounding

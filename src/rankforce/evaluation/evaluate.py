@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats, plain
 from rankforce.evaluation.judge import judge
-from rankforce.measures.average import mean
 from rankforce.measures.make import MetricLike, asked_for
 from rankforce.measures.make import metric as make_metric
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 
 USUAL = "ndcg@5,ndcg@10,p@5,p@10,map,mrr"

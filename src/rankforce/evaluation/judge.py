@@ -16,9 +16,9 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, index_queries, query_ids
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import predicted
-from rankforce.forces.sources import LABEL
 from rankforce.formats.run_forms import Qrels, Run, is_run_like
 from rankforce.formats.trec import as_qrels, as_run
+from rankforce.measures.labels import LABEL
 from rankforce.measures.metric import Metric
 from rankforce.measures.prepare import is_relevant
 from rankforce.measures.scoreboard import Judged, Scoreboard

@@ -12,10 +12,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.evaluation.comparison import SAME, best_names, changes
 from rankforce.evaluation.paired import TESTS, paired_test
-from rankforce.measures.average import mean
 from rankforce.measures.make import MetricLike, asked_for
 from rankforce.measures.make import metric as make_metric
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 
 
 class Verdict(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
 from rankforce.data.ranking_data import RankingData
-from rankforce.measures.average import mean
+from rankforce.measures.metric import mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.ranker import Ranker

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
+from rankforce.measures.metric import Measurable, Metric
 
 if TYPE_CHECKING:
     from rankforce.forces.mixed import Mixed
+    from rankforce.forces.ready import Ready
+
+
+USUAL_K = 10  # the cutoff where nobody says one
 
 
 class Pairs(NamedTuple):
@@ -24,75 +29,16 @@ class Pairs(NamedTuple):
     weight: Floats
 
 
-class Trace(NamedTuple):
-    """Where forces come from: what to look at, and the arrays that take what was found.
+class PairForces(NamedTuple):
+    """Pairs of one query: each force pushes `hi` up and `lo` down."""
 
-    See `kernels.tracing.trace_block`.
-    """
-
-    norm: str
-    iteration: int
-    threads: int
-    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
-    code: NDArray[np.int32]  # of each row's label
-    counts: NDArray[np.int64]  # pairs of each query
-    factors: Floats  # what the norm multiplies the forces of each query by
-    sources: Floats  # slots x codes: sums of magnitudes of forces
-    share: float = 1.0  # that is added
+    hi: NDArray[np.int64]  # rows
+    lo: NDArray[np.int64]
+    weight: Floats
+    force: Floats
 
 
-class Ready(Protocol):
-    """An objective bound to labels."""
-
-    index: QueryIndex
-    rows: int
-
-    def gradients(
-        self,
-        scores: ArrayLike,
-        *,
-        norm: str = "none",
-        iteration: int = 0,
-        threads: int = 1,
-        out: tuple[Floats, Floats] | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Forces and hessians at `scores`, one per row."""
-        ...
-
-    def shared_hessians(
-        self,
-        scores: Floats,
-        leaf: NDArray[np.int32],
-        leaves: int,
-        *,
-        norm: str,
-        iteration: int,
-        row_weight: Floats | None,
-        threads: int,
-    ) -> Floats:
-        """Sum over each leaf of the second derivatives of pairs with both documents in it."""
-        ...
-
-    def effective_pairs(
-        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
-    ) -> NDArray[np.int64]:
-        """Number of pairs whose weight is not 0, for each query."""
-        ...
-
-    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
-        """The pairs of one query that have a weight; `hi` and `lo` are rows."""
-        ...
-
-    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
-        """The objectives that this one is a weighted sum of."""
-        ...
-
-    def trace(self, scores: Floats, trace: Trace) -> None:
-        """Count pairs, find factors of the norm, and add up where forces come from."""
-        ...
-
-
-class AnyObjective(ABC):
+class AnyObjective(Measurable):
     """Which pairs of documents push each other, and how hard.
 
     Objectives can be added, multiplied by a number and mixed: their forces are. Labels are one per
@@ -100,6 +46,7 @@ class AnyObjective(ABC):
     """
 
     name: str
+    aim: tuple[str, dict[str, Any]] = ("NDCG", {})  # the metric that it is for, and its parameters
 
     @property
     @abstractmethod
@@ -131,7 +78,7 @@ class AnyObjective(ABC):
         >>> ready.gradients([0.0, 0.0, 0.0, 0.0])[0].tolist()
         [0.5, -0.5, -0.5, 0.5]
         """
-        from rankforce.forces.sources import index_of
+        from rankforce.measures.labels import index_of
 
         return self.bind(labels, index_of(labels, group=group, qid=qid))
 
@@ -187,6 +134,30 @@ class AnyObjective(ABC):
         """
         ready = self.prepare(labels, group=group, qid=qid)
         return ready.effective_pairs(scores, iteration=iteration, threads=threads)
+
+    def metric(self, k: int | None = None) -> Metric:
+        """The metric that the objective is for, at the cutoff `k`: by default its own, or 10.
+
+        >>> import rankforce as rf
+        >>> rf.objective("lambdagap-x+", k=5).metric()
+        rf.metric('P@5')
+        >>> rf.objective("lambdarank(rbp)", p=0.5).metric()
+        rf.metric('RBP(0.5)')
+        """
+        from rankforce.measures.make import metric
+        from rankforce.measures.names import parse_name
+
+        name, parameters = self.aim
+        if parse_name(name).entry.cutoff == "none":
+            return metric(name, **parameters)
+        return metric(name, k=k or self.arguments.get("k") or USUAL_K, **parameters)
+
+    def as_metric(self, name: str | None, given: dict[str, Any]) -> Metric:
+        """No objective is a metric but that of one's own metric."""
+        raise RankforceError(
+            f"{self.name} is an objective and no metric: give a name as in 'NDCG@10', "
+            "a function, or an rf.additive, which is both"
+        )
 
     def mixed(self, other: AnyObjective, *, weight: float) -> Mixed:
         """(1 - weight) of this objective's forces and `weight` of the other's.

@@ -1,4 +1,4 @@
-"""An objective as a table: what a pair weighs, and which pairs there are."""
+"""An objective as a table: what a pair weighs, which pairs there are, and what else is known."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rankforce.forces.gains import GainLike
-from rankforce.forces.tables import RankTable
+import numpy as np
+
+from rankforce.measures import definition
+from rankforce.measures.definition import RankTable, discount
+from rankforce.measures.gains import GainLike
 
 Strategy = Literal["static", "random", "all", "all-static", "all-random"]
 Ideal = Literal["none", "discounted", "values", "relevant", "hits"]
@@ -69,3 +72,65 @@ class Description:
     def is_drawn(self) -> bool:
         """Whether the seed decides anything."""
         return self.listwise is not None or "random" in (self.pair_set.extended or "")
+
+
+@dataclass(frozen=True)
+class Parameters(definition.Parameters):
+    """The checked parameters of `rf.objective`; those that an entry does not use stay unset."""
+
+    tau: float | None = None
+    mu: float = 1.0
+    delta_offset: int = 0
+
+    @property
+    def truncation(self) -> float:
+        """`tau`, by default `k`, by default no truncation."""
+        return self.cutoff if self.tau is None else self.tau
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One objective: its name, how to build it, and what to tell about it."""
+
+    name: str
+    build: Callable[[Parameters], Description]
+    formula: str
+    source: str
+    cost: str
+    uses: frozenset[str] = frozenset()  # parameters beyond k, sigma and seed
+    needs_k: bool = False
+    has_cutoff: bool = True  # whether k changes anything
+    of_clicks: bool = False  # labels are shares of clicks, from 0 to 1, and no grades
+    listwise: bool = False  # forces of a whole list: no pair has a weight, nor a cost
+    aliases: tuple[str, ...] = ()
+    metric: str = "NDCG"  # that it is for
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of `rf.objective` that this objective takes."""
+        of_pairs = {"sigma", "cost", "center"} if self.listwise else set()
+        every = ["k", *sorted(self.uses), "sigma", "seed", "cost", "center", "source", "norm"]
+        return [name for name in every if name not in of_pairs]
+
+
+def delta(mu: float, offset: int) -> RankTable:
+    """mu * (d(m) - d(m + 1)) at distance m: LambdaLoss (Wang et al. 2018).
+
+    `offset=1` shifts by one distance, as the published forks of LightGBM do.
+    """
+    return lambda far: mu * (discount(far + offset) - discount(far + offset + 1.0))
+
+
+def gap_exactly(mu: float, k: int) -> RankTable:
+    """mu where the distance is k: LambdaGap-S."""
+    return lambda far: np.where(far == k, mu, 0.0)
+
+
+def gap_at_least(mu: float, k: int) -> RankTable:
+    """mu where the distance is at least k: LambdaGap-X."""
+    return lambda far: np.where(far >= k, mu, 0.0)
+
+
+def top_k_correction(k: int) -> RankTable:
+    """1 / (1 - d(r)) beyond rank k (Jagerman et al. 2022)."""
+    return lambda rank: np.where(rank > k, 1.0 / (1.0 - discount(np.maximum(rank, 2.0))), 1.0)

@@ -14,12 +14,12 @@ from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.description import Cost, Description, PairSet
-from rankforce.forces.entry import Entry, Parameters
-from rankforce.forces.gains import GainLike, check_gain
-from rankforce.forces.objective import Additive, Objective
-from rankforce.forces.preferences import ALIASES, NAME, PreferenceObjective
+from rankforce.forces.description import Cost, Description, Entry, PairSet, Parameters
+from rankforce.forces.objective import ALIASES, NAME, Additive, Objective, PreferenceObjective
 from rankforce.forces.registry import ENTRIES, parse_name
+from rankforce.measures.gains import GainLike, check_gain
+from rankforce.measures.make import check_parameters, check_source
+from rankforce.measures.names import parse_name as parse_metric
 
 PairWeight = Callable[[float, float, int, int], float]
 
@@ -80,7 +80,7 @@ def objective(
     given |= {"p": p, "max_label": max_label}
     kept: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     how = _check_cost(cost, sigma, center)
-    whose = {"source": _check_source(source), "norm": _check_norm(norm)}
+    whose = {"source": check_source(source), "norm": _check_norm(norm)}
     used = {"sigma": sigma, "seed": check_whole("seed", seed), "cost": cost, "center": center}
     others = {key: value for key, value in (used | whose).items() if value != DEFAULTS[key]}
     if isinstance(name, Mapping):
@@ -93,12 +93,18 @@ def objective(
             raise RankforceError(f"{name!r} says {key}={value}, but {key}={kept[key]!r} was given")
         kept[key] = value
     _check_known(entry, kept | others)
-    kept = _check_values(kept)
+    kept = check_parameters(
+        kept,
+        tau=_check_tau,
+        mu=lambda value: check_number("mu", value, least=0.0),
+        delta_offset=_check_offset,
+    )
     params = Parameters(**kept)
     if entry.needs_k and params.k is None:
         raise RankforceError(f"objective {entry.name!r} needs k, the cutoff that one cares about")
     arguments = {"name": name if callable(name) else entry.name} | kept | others
     about = {"formula": entry.formula, "source": entry.source, "cost": entry.cost}
+    measured = parse_metric(entry.metric).entry.uses
     return Objective(
         entry.name,
         entry.build(params),
@@ -106,6 +112,7 @@ def objective(
         seed=int(seed),
         recipe=(objective, arguments),
         about=about,
+        aim=(entry.metric, {key: value for key, value in kept.items() if key in measured}),
         **whose,
     )
 
@@ -151,7 +158,7 @@ def additive(
     )
     arguments: dict[str, Any] = {"gain": checked, "value": value, "name": name, "cutoff": cutoff}
     arguments |= {"normalised": normalised, "sigma": sigma}
-    more = {"source": _check_source(source), "norm": _check_norm(norm)}
+    more: dict[str, Any] = {"source": check_source(source), "norm": _check_norm(norm)}
     arguments |= {key: value for key, value in more.items() if value is not None}
     about = {
         "formula": "(gain_hi - gain_lo) * |value(rank_hi) - value(rank_lo)|",
@@ -206,15 +213,9 @@ def _preferences(
             raise RankforceError(f"objective {NAME!r} has no parameter {key!r}: it has sigma, norm")
     if how.name != "logistic":
         raise RankforceError(f"objective {NAME!r} has no cost {how.name!r}: it is logistic")
-    return PreferenceObjective(sigma=how.sigma, norm=norm)
-
-
-def _check_source(source: Any) -> str | None:
-    if source is not None and (not isinstance(source, str) or not source):
-        raise RankforceError(f"source is {source!r}: it must be the name of labels")
-    if source is not None and set(source) & set("(),="):
-        raise RankforceError(f"source is {source!r}: names of labels have no '(', ')', ',' or '='")
-    return source
+    given = {"sigma": how.sigma, "norm": norm}
+    told = {key: value for key, value in given.items() if value != DEFAULTS[key]}
+    return PreferenceObjective(how.sigma, norm=norm, recipe=(objective, {"name": NAME} | told))
 
 
 def _check_norm(norm: Any) -> str | None:
@@ -265,22 +266,14 @@ def _check_known(entry: Entry, kept: dict[str, Any]) -> None:
             raise RankforceError(f"objective {entry.name!r} has no parameter {key!r}: it has {has}")
 
 
-def _check_values(kept: dict[str, Any]) -> dict[str, Any]:
-    checked = dict(kept)
-    for key in ("k", "tau"):
-        if key in checked and not (key == "tau" and checked[key] == math.inf):
-            checked[key] = check_whole(key, checked[key], least=1)
-    if "delta_offset" in checked and checked["delta_offset"] not in (0, 1):
-        raise RankforceError(f"delta_offset is {checked['delta_offset']!r}: it must be 0 or 1")
-    if "mu" in checked:
-        checked["mu"] = check_number("mu", checked["mu"], least=0.0)
-    if "p" in checked and not 0.0 < check_number("p", checked["p"], least=0.0) < 1.0:
-        raise RankforceError(f"p is {checked['p']!r}: it must lie between 0 and 1")
-    if "max_label" in checked:
-        checked["max_label"] = check_number("max_label", checked["max_label"], least=0.0)
-    if "gain" in checked:
-        checked["gain"] = check_gain(checked["gain"])
-    return checked
+def _check_tau(tau: Any) -> float:
+    return math.inf if tau == math.inf else check_whole("tau", tau, least=1)
+
+
+def _check_offset(offset: Any) -> int:
+    if offset not in (0, 1):
+        raise RankforceError(f"delta_offset is {offset!r}: it must be 0 or 1")
+    return int(offset)
 
 
 def _check_cost(cost: str, sigma: float, center: float) -> Cost:

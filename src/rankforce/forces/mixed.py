@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,13 +10,12 @@ from rankforce.common.checks import check_number
 from rankforce.common.errors import RankforceError
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.objective import Objective
-from rankforce.forces.preferences import PreferenceObjective
+from rankforce.forces.objective import Objective, OneObjective, PreferenceObjective
 from rankforce.forces.registry import has_cutoff
 from rankforce.forces.schedules import Schedule, Weight, make_schedule
 
 if TYPE_CHECKING:
-    from rankforce.forces.mixed_prepared import MixedPrepared
+    from rankforce.forces.ready import MixedPrepared
 
 ObjectiveLike = AnyObjective | str | Mapping[str, Any]
 
@@ -36,7 +36,9 @@ class Mixed(AnyObjective):
     """
 
     def __init__(
-        self, parts: Sequence[Part], recipe: tuple[Callable[..., Mixed], dict[str, Any]]
+        self,
+        parts: Sequence[Part],
+        recipe: tuple[Callable[..., Mixed], list[Any], dict[str, Any]],  # what makes it, of what
     ) -> None:
         self.parts = tuple(parts)
         self._recipe = recipe
@@ -56,6 +58,11 @@ class Mixed(AnyObjective):
         """What the first part was made from: it is the one that decides what is measured."""
         return self.parts[0].objective.arguments
 
+    @property
+    def aim(self) -> tuple[str, dict[str, Any]]:  # type: ignore[override]
+        """The metric of the first part."""
+        return self.parts[0].objective.aim
+
     def table(self) -> dict[str, Any]:
         """The objective as a small table, which `rf.objective` makes it from again.
 
@@ -71,21 +78,24 @@ class Mixed(AnyObjective):
 
     def described(self) -> dict[str, Any]:
         """The table, with functions as they are where a table has none."""
-        make, arguments = self._recipe
+        make, several, rest = self._recipe
         if make is mix:
-            terms = arguments["terms"]
-            return {"mix": [{"weight": weight} | one.described() for weight, one in terms]}
-        rest = {key: value for key, value in arguments.items() if key not in ("tiers", "parts")}
-        if make is graded:
-            rest["weights"] = list(rest["weights"])
-            return {"graded": [tier.described() for tier in arguments["tiers"]], **rest}
-        return {"scheduled": [part.described() for part in arguments["parts"]], **rest}
+            return {"mix": [{"weight": weight} | one.described() for weight, one in several]}
+        return {make.__name__: [one.described() for one in several], **copy.deepcopy(rest)}
 
     def bind(self, labels: Any, index: QueryIndex) -> MixedPrepared:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
-        from rankforce.forces.mixed_prepared import MixedPrepared
+        from rankforce.forces.ready import MixedPrepared
 
-        return MixedPrepared(self, labels, index)
+        ready = [
+            part.objective.bind_tier(
+                labels, index, above=part.above, leave_out_zeros=part.leave_out_zeros
+            )
+            if isinstance(part.objective, Objective)
+            else part.objective.bind(labels, index)
+            for part in self.parts
+        ]
+        return MixedPrepared(ready, self.weights, index)
 
     def weights(self, iteration: int) -> list[float]:
         """How much each part counts at an iteration, from 0.
@@ -98,16 +108,10 @@ class Mixed(AnyObjective):
         return [part.weight.at(iteration) for part in self.parts]
 
     def __repr__(self) -> str:
-        make, arguments = self._recipe
-        if make is mix:
-            return f"rf.mix({arguments['terms']!r})"
-        if make is graded:
-            rest = {key: value for key, value in arguments.items() if key != "tiers"}
-            first = repr(arguments["tiers"])
-        else:
-            rest = {key: value for key, value in arguments.items() if key != "parts"}
-            first = ", ".join(map(repr, arguments["parts"]))
-        return f"rf.{make.__name__}({', '.join([first, *(f'{k}={v!r}' for k, v in rest.items())])})"
+        make, several, rest = self._recipe
+        first = map(repr, several) if make is scheduled else [repr(several)]
+        said = [*first, *(f"{key}={value!r}" for key, value in rest.items())]
+        return f"rf.{make.__name__}({', '.join(said)})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mixed) and self.parts == other.parts
@@ -131,7 +135,7 @@ def mix(terms: Iterable[tuple[float, ObjectiveLike]]) -> Mixed:
         for weight, one in flat
         for part in parts_of(one)
     ]
-    return Mixed(parts, (mix, {"terms": flat}))
+    return Mixed(parts, (mix, flat, {}))
 
 
 def graded(
@@ -179,8 +183,8 @@ def graded(
         for t, (tier, share) in enumerate(zip(known, shares, strict=True))
         if isinstance(tier, Objective)
     ]
-    recipe = {"tiers": known, "weights": shares, "leave_out_zeros": leave_out_zeros}
-    return Mixed(parts, (graded, recipe))
+    rest = {"weights": shares, "leave_out_zeros": leave_out_zeros}
+    return Mixed(parts, (graded, known, rest))
 
 
 def scheduled(
@@ -209,10 +213,10 @@ def scheduled(
         for is_second, which in ((False, one), (True, two))
         for part in parts_of(which)
     ]
-    recipe: dict[str, Any] = {"parts": [one, two], "schedule": schedule}
+    rest: dict[str, Any] = {"schedule": schedule}
     if not callable(schedule):
-        recipe |= {"start": known.start, "rate": known.rate}
-    return Mixed(parts, (scheduled, recipe))
+        rest |= {"start": known.start, "rate": known.rate}
+    return Mixed(parts, (scheduled, [one, two], rest))
 
 
 def _check_several(key: str, several: Any, of: str = "objectives") -> Sequence[Any]:
@@ -244,14 +248,14 @@ def parts_of(one: AnyObjective) -> tuple[Part, ...]:
     return (Part(one),)
 
 
-def title(one: Objective | PreferenceObjective) -> str:
+def title(one: OneObjective) -> str:
     """Name, cutoff where it changes anything, and source.
 
     >>> from rankforce.forces.make import objective
     >>> [title(objective(name, k=5)) for name in ("lambdarank-p@k", "ranknet", "lambdarank(map)")]
     ['LambdaRank-P@5', 'RankNet', 'lambdarank(map@5)']
     """
-    k, source = one.arguments.get("k"), getattr(one, "source", None)
+    k, source = one.arguments.get("k"), one.source
     name = one.name
     if "@k" in name and k is not None:
         name = name.replace("@k", f"@{k}")
@@ -263,8 +267,7 @@ def title(one: Objective | PreferenceObjective) -> str:
 def _terms_of(one: AnyObjective) -> list[tuple[float, AnyObjective]]:
     """The terms of a mix, so that a mix of mixes is one; all else is a term."""
     if isinstance(one, Mixed) and one._recipe[0] is mix:
-        terms: list[tuple[float, AnyObjective]] = one._recipe[1]["terms"]
-        return terms
+        return one._recipe[1]
     return [(1.0, one)]
 
 

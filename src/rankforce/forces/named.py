@@ -7,7 +7,7 @@ from typing import Any
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective
 from rankforce.forces.mixed import Mixed, make_one, parts_of, title
-from rankforce.forces.preferences import ALIASES
+from rankforce.forces.objective import ALIASES
 from rankforce.forces.registry import parse_name
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import functools
 from typing import Literal, get_args
 
-from rankforce.forces.description import Description, PairSet, Strategy
-from rankforce.forces.entry import Entry, Parameters
-from rankforce.forces.tables import delta, discount, top_k_correction
+from rankforce.forces.description import (
+    Description,
+    Entry,
+    PairSet,
+    Parameters,
+    Strategy,
+    delta,
+    top_k_correction,
+)
+from rankforce.measures.definition import discount
 
 Weight = Literal["rank", "distance", "both"]
 
@@ -87,6 +94,7 @@ def _truncated(name: str, weight: Weight, binary: bool, *aliases: str) -> Entry:
         cost="O(tau n)",
         uses=_uses(weight, binary=binary, extended=False),
         aliases=aliases,
+        metric="BNDCG" if binary else "NDCG",
     )
 
 
@@ -102,6 +110,7 @@ def _extended(base: str, weight: Weight, strategy: Strategy, binary: bool) -> En
         needs_k=True,
         # With binary labels the hybrid strategies always fall back to static and random.
         aliases=(f"{base} all-{strategy} bin",) if binary and strategy != "all" else (),
+        metric="BNDCG" if binary else "NDCG",
     )
 
 

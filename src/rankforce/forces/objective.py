@@ -1,9 +1,9 @@
-"""The public face of an objective: forces, pairs, counts."""
+"""The public face of an objective, by name, of one's own or of explicit pairs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,38 +13,41 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective, Pairs
 from rankforce.forces.description import Cost, Description
+from rankforce.measures.definition import Definition, RankTable
+from rankforce.measures.labels import PREFERENCES, label_column
+from rankforce.measures.metric import Metric
 
 if TYPE_CHECKING:
-    from rankforce.forces.listwise_prepared import PreparedList
-    from rankforce.forces.prepared import Prepared
+    from rankforce.forces.prepared import Prepared, PreparedList, PreparedPreferences
 
 __all__ = ["Objective", "Pairs"]
 
+NAME = "Preferences"
+ALIASES = ("preferences", "preference", "rankmart(preferences)")
 
-class Objective(AnyObjective):
-    """Which pairs of documents push each other, and how hard.
 
-    Made by :func:`rankforce.objective`. Two objectives are equal if they were made alike. `source`
-    names the labels that it reads (None: the first), `norm` is its own instead of the caller's.
+class OneObjective(AnyObjective):
+    """An objective that is no mix. Two are equal if they were made alike.
+
+    `source` names the labels that it reads (None: the first), `norm` is its own instead of the
+    caller's.
     """
 
     def __init__(
         self,
         name: str,
-        description: Description,
-        cost: Cost,
         *,
         seed: int,
         recipe: tuple[Callable[..., AnyObjective], dict[str, Any]],
         about: dict[str, str],
+        aim: tuple[str, dict[str, Any]] = AnyObjective.aim,
         source: str | None = None,
         norm: str | None = None,
     ) -> None:
         self.name = name
-        self.description = description
-        self.cost = cost
         self.seed = seed
         self.about = about
+        self.aim = aim
         self.source = source
         self.norm = norm
         self._recipe = recipe
@@ -73,6 +76,36 @@ class Objective(AnyObjective):
         make, arguments = self._recipe
         return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
 
+    def __repr__(self) -> str:
+        make, arguments = self._recipe
+        first, *rest = arguments.items()
+        shown = [repr(first[1])]
+        for key, value in rest:
+            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
+        return f"rf.{make.__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OneObjective) and self._recipe == other._recipe
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.seed))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, arguments = self._recipe
+        return _remake, (make, arguments)
+
+
+class Objective(OneObjective):
+    """Which pairs of documents push each other, and how hard.
+
+    Made by :func:`rankforce.objective`.
+    """
+
+    def __init__(self, name: str, description: Description, cost: Cost, **rest: Any) -> None:
+        super().__init__(name, **rest)
+        self.description = description
+        self.cost = cost
+
     def bind(self, labels: Any, index: QueryIndex) -> Prepared | PreparedList:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
         return self.bind_tier(labels, index, above=(), leave_out_zeros=False)
@@ -82,9 +115,8 @@ class Objective(AnyObjective):
     ) -> Prepared | PreparedList:
         """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
-        from rankforce.forces.listwise_prepared import PreparedList
-        from rankforce.forces.prepared import Prepared
-        from rankforce.forces.sources import label_column, tiers_of
+        from rankforce.forces.prepare import tiers_of
+        from rankforce.forces.prepared import Prepared, PreparedList
 
         sources, rows = (self.source, *above), int(index.pointer[-1])
         column, *others = (label_column(labels, source, self.name, rows) for source in sources)
@@ -139,30 +171,92 @@ class Objective(AnyObjective):
         """
         return int(np.count_nonzero(self.rank_weights(n)) // 2)
 
-    def __repr__(self) -> str:
-        make, arguments = self._recipe
-        first, *rest = arguments.items()
-        shown = [repr(first[1])]
-        for key, value in rest:
-            shown.append(f"{key}=float('inf')" if value == math.inf else f"{key}={value!r}")
-        return f"rf.{make.__name__}({', '.join(shown)})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Objective) and self._recipe == other._recipe
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.seed, self.cost, self.description.pair_set.cutoff))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        make, arguments = self._recipe
-        return _remake, (make, arguments)
-
 
 class Additive(Objective):
     """LambdaRank for a metric of one's own, a sum of gain * value of the rank: both in one.
 
     Made by :func:`rankforce.additive`; `rf.metric` makes the metric of it.
     """
+
+    def as_metric(self, name: str | None, given: dict[str, Any]) -> Metric:
+        """The metric of one's own."""
+        from rankforce.measures.make import check_no_relevant, check_title, metric
+
+        for key in given:
+            if key != "no_relevant":
+                message = f"{self.name!r} has no parameter {key!r}: give it to rf.additive"
+                raise RankforceError(message)
+        kept = {key: check_no_relevant(value) for key, value in given.items()}
+        what = self.description
+        assert what.position is not None
+        cutoff = what.flat_beyond
+        is_over = cutoff < math.inf and not what.position(np.array([cutoff + 1.0])).any()
+        definition = Definition(
+            "sum",
+            what.gain,
+            position=_falling(what.position, self.name),
+            end=cutoff if is_over else math.inf,
+            ideal="none" if what.ideal == "none" else "best",
+            is_share=what.ideal != "none",
+        )
+        return Metric(
+            check_title(self.name if name is None else name),
+            definition,
+            k=None if cutoff == math.inf else int(cutoff),
+            no_relevant=kept.get("no_relevant"),
+            source=self.source,
+            higher_is_better=True,
+            recipe=(metric, self, ({} if name is None else {"name": name}) | kept),
+            about={"formula": "sum of gain(label) * value(rank)", "source": "the user"},
+        )
+
+
+def _falling(position: RankTable, name: str) -> RankTable:
+    """The same values of ranks; where one rises, a list by labels would not be the ideal one."""
+
+    def values(ranks: Floats) -> Floats:
+        found = position(ranks)
+        rises = np.flatnonzero(np.diff(found) > 0.0)
+        if rises.size:
+            rank = int(ranks[rises[0]])
+            raise RankforceError(
+                f"{name!r} as a metric: the value of rank {rank + 1} is above that of rank {rank}, "
+                "but values of ranks must not rise"
+            )
+        return found
+
+    return values
+
+
+class PreferenceObjective(OneObjective):
+    """Pairs of rows that the data brings: `RankingData(preferences=...)` (Tunys 2015).
+
+    The cost of a pair is weight * log(1 + exp(-sigma (s_hi - s_lo))). A pair may occur several
+    times and both ways round. Made by `rf.objective("preferences")`.
+    """
+
+    def __init__(self, sigma: float, **rest: Any) -> None:
+        about = {
+            "formula": "the weight of the pair, 1 if it has none",
+            "source": "Tunys 2015",
+            "cost": "O(pairs)",
+        }
+        super().__init__(NAME, seed=0, about=about, **rest)
+        self.sigma = sigma
+
+    def bind(self, labels: Any, index: QueryIndex) -> PreparedPreferences:
+        """Sort the pairs of `labels` (a `RankingData`, or a dictionary) by query."""
+        from rankforce.forces.prepared import PreparedPreferences
+
+        found = labels.get(PREFERENCES) if isinstance(labels, Mapping) else None
+        if hasattr(labels, "preferences"):
+            found = labels.preferences
+        if found is None:
+            raise RankforceError(
+                f"{NAME} needs explicit pairs: give a RankingData with preferences=, or labels "
+                "{'preferences': (hi, lo, weight), ...}"
+            )
+        return PreparedPreferences(self, found, index)
 
 
 def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:

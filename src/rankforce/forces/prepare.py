@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.description import Cost, Description
-from rankforce.forces.gains import GainError, gain_values
-from rankforce.forces.tables import RankTable, discount
 from rankforce.kernels import layout, sets, swaps
 from rankforce.kernels.user import compile_row
+from rankforce.measures.definition import RankTable, discount
+from rankforce.measures.gains import GainError, gain_values, stop_probabilities
 
 _NO_END = 2**31 - 1
 _SWAPS = {"map": swaps.MAP, "mrr": swaps.MRR, "err": swaps.ERR}
@@ -28,29 +29,6 @@ class Sorted(NamedTuple):
     local: NDArray[np.int64]  # number of each document within its query
     label: Floats  # y, or b where the objective is binary
     gain: Floats
-
-
-class Classes(NamedTuple):
-    """Runs of equal labels."""
-
-    start: NDArray[np.int64]
-    tier_start: NDArray[np.int64]
-    tier_stop: NDArray[np.int64]
-
-
-def check_labels(labels: object, *, missing: bool = False) -> Floats:
-    """Labels as float64; a label that is no finite number is an error that names its row.
-
-    Where labels may be `missing`, NaN is one that is.
-    """
-    values = np.asarray(labels, dtype=np.float64)
-    if values.ndim != 1:
-        raise RankforceError(f"labels must be one number per row, got shape {values.shape}")
-    bad = np.flatnonzero(np.isinf(values) if missing else ~np.isfinite(values))
-    if bad.size:
-        rest = "finite, or NaN where unknown" if missing else "finite"
-        raise RankforceError(f"label of row {bad[0]} is {values[bad[0]]}: labels must be {rest}")
-    return values
 
 
 def sort_labels(
@@ -100,14 +78,9 @@ def place_labels(
 
 def _gains(description: Description, distinct: Floats) -> Floats:
     if description.swaps == "err":
-        largest = description.max_label
-        if largest is None:
-            largest = float(distinct[-1]) if len(distinct) else 0.0
-        if len(distinct) and distinct[-1] > largest:
-            raise GainError(distinct[-1], f"label {distinct[-1]:g} is above max_label={largest:g}")
-        gain_values("2^y-1", distinct)
+        found = stop_probabilities(distinct, description.max_label, distinct.max(initial=0.0))
         # Below 1 even where 2^max_label is beyond float64: the kernels divide by 1 - R.
-        return np.asarray(np.minimum(np.exp2(distinct - largest) - 2.0**-largest, 1.0 - 2.0**-52))
+        return np.asarray(np.minimum(found, 1.0 - 2.0**-52))
     return gain_values(description.gain, distinct)
 
 
@@ -144,7 +117,7 @@ def _at_positions(
 
 def _classes(
     by_label: Sorted, tier: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Classes]:
+) -> tuple[NDArray[np.int64], layout.Classes]:
     """Start of every run of equal labels, with the query's size behind its last run; and where the
     tier of each run starts and stops."""
     query, label = by_label.query, by_label.label
@@ -168,7 +141,7 @@ def _classes(
         whole[place] = values
         whole[pointer[1:] - 1] = sizes
         found.append(whole)
-    return pointer, Classes(*found)
+    return pointer, layout.Classes(*found)
 
 
 def _label_terms(
@@ -356,3 +329,32 @@ def _pair_set(description: Description) -> tuple[int, int]:
     if wanted.cutoff < math.inf:
         return layout.TRUNCATED, int(wanted.cutoff)
     return layout.ALL_PAIRS, _NO_END
+
+
+def tiers_of(
+    labels: Floats, above: Sequence[Floats], *, leave_out_zeros: bool
+) -> NDArray[np.int64] | None:
+    """The tier of each row: only rows of one tier are paired. None if all are in one.
+
+    Rows of a query are in one tier if no source `above` tells them apart. A row whose label is
+    missing here or above, or 0 where zeros are left out, is in a tier of its own, so that it is in
+    no pair (Svore et al. 2011, section 4.2).
+
+    >>> tiers_of(np.array([3.0, 0.0, 1.0]), [np.array([2.0, 2.0, 2.0])], leave_out_zeros=True)
+    array([1, 2, 1])
+    """
+    is_out = np.isnan(labels)
+    for values in above:
+        is_out |= np.isnan(values)
+    if leave_out_zeros:
+        is_out |= labels == 0.0
+    if not above and not is_out.any():
+        return None
+    tier = np.zeros(len(labels), np.int64)
+    for values in above:
+        _, number = np.unique(np.where(is_out, 0.0, values), return_inverse=True)
+        number = number.reshape(-1)
+        _, tier = np.unique(tier * (number.max(initial=0) + 1) + number, return_inverse=True)
+        tier = tier.reshape(-1).astype(np.int64)
+    tier[is_out] = tier.max(initial=0) + 1 + np.arange(np.count_nonzero(is_out))
+    return tier

@@ -1,27 +1,58 @@
-"""An objective bound to labels: the hot path of training."""
+"""One objective bound to labels, of pairs, of lists or of preferences: the hot path of training."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.threads import check_threads, run_blocks, run_parts
+from rankforce.common.threads import run_blocks, run_parts
 from rankforce.common.types import Floats
+from rankforce.data.preferences import check_preferences
 from rankforce.data.queries import QueryIndex, index_queries
-from rankforce.forces.base import Ready, Trace
-from rankforce.forces.objective import Objective, Pairs
-from rankforce.forces.prepare import check_labels, label_order, make_rules
-from rankforce.kernels import exact, forces, layout, tracing
+from rankforce.forces.base import PairForces
+from rankforce.forces.objective import Objective, PreferenceObjective
+from rankforce.forces.prepare import label_order, make_rules, place_labels
+from rankforce.forces.ready import (
+    NO_PAIRS,
+    Moment,
+    Ready,
+    Trace,
+    norm_and_draw,
+    refuse_scores,
+)
+from rankforce.kernels import exact, forces, layout, listwise, preferences
+from rankforce.kernels.notes import Listed, Shared, Traced, Wanted
+from rankforce.measures.labels import check_labels
 
-NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
 PARTS = 64  # of the queries, whatever the number of threads, so that sums stay the same
-_NO_INTEGERS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0)
 
 
-class Prepared:
+class _One(Ready):
+    """One objective, whose kernels work on blocks of queries."""
+
+    _cost: Floats  # of each query
+
+    def _run(self, work: Callable[[int, int], int], moment: Moment) -> None:
+        """Call `work(first, last)` for all queries; it answers with one whose scores are bad."""
+        refuse_scores(run_blocks(work, self._cost, moment.threads), moment.scores)
+
+    def _sum(self, work: Callable[[int, int, Floats], Any], leaves: int, moment: Moment) -> Floats:
+        """Call `work(first, last, sums)` for all queries; the total of the sums by leaf."""
+        sums = np.zeros((PARTS, leaves))
+        run_parts(
+            lambda part, first, last: work(first, last, sums[part]),
+            self._cost,
+            PARTS,
+            moment.threads,
+        )
+        return np.asarray(sums.sum(axis=0))
+
+
+class Prepared(_One):
     """Everything that labels alone decide, done once; `gradients` takes scores only."""
 
     def __init__(
@@ -35,10 +66,10 @@ class Prepared:
         tier: NDArray[np.int64] | None = None,
     ) -> None:
         values = check_labels(labels, missing=tier is not None)
+        super().__init__(
+            index_queries(len(values), group=group, qid=qid) if index is None else index
+        )
         self.objective = objective
-        self.rows = len(values)
-        self.index = index_queries(self.rows, group=group, qid=qid) if index is None else index
-        self.sizes = self.index.sizes
         what = objective.description
         largest = int(self.sizes.max(initial=1))
         ruled = make_rules(what, largest, objective.cost, is_tiered=tier is not None)
@@ -50,162 +81,72 @@ class Prepared:
         reach = np.minimum(what.pair_set.cutoff * (2 if what.pair_set.extended else 1), self.sizes)
         self._cost = self.sizes * (40.0 + reach)
 
-    def gradients(
-        self,
-        scores: ArrayLike,
-        *,
-        norm: str = "none",
-        iteration: int = 0,
-        threads: int = 1,
-        out: tuple[Floats, Floats] | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Forces and hessians at `scores`, one per row; `out` takes two arrays to write into.
-
-        >>> import numpy as np
-        >>> import rankforce as rf
-        >>> ready = rf.objective("lambdarank-ndcg", k=3).prepare([2, 0, 1])
-        >>> out = np.empty(3), np.empty(3)
-        >>> ready.gradients([0.1, 0.3, 0.2], norm="lightgbm", out=out)[0] is out[0]
-        True
-        """
-        values = check_scores(scores, self.rows)
-        lam, hess = check_out(out, self.rows)
-        code = check_norm(self.objective.norm or norm)
-        draw = draw_of(self.objective, iteration)
-
-        def push(first: int, last: int) -> int:
-            return int(
-                forces.push_block(
-                    first,
-                    last,
-                    values,
-                    *self._data,
-                    self._rules.exact,
-                    self._rules.fast,
-                    code,
-                    *draw,
-                    lam,
-                    hess,
-                )
-            )
-
-        refuse_scores(run_blocks(push, self._cost, check_threads(threads)), values)
-        if self.objective.description.user is not None and not np.isfinite(lam).all():
-            raise RankforceError(self._bad_weight(values, iteration))
-        return lam, hess
-
-    def shared_hessians(
-        self,
-        scores: Floats,
-        leaf: NDArray[np.int32],
-        leaves: int,
-        *,
-        norm: str,
-        iteration: int,
-        row_weight: Floats | None,
-        threads: int,
-    ) -> Floats:
-        """Sum over each leaf of the second derivatives of pairs with both documents in it."""
-        sums = np.zeros((PARTS, leaves))
-        weight = _NO_FLOATS if row_weight is None else row_weight
-        draw = draw_of(self.objective, iteration)
-
-        def share(part: int, first: int, last: int) -> None:
-            exact.share_block(
-                first,
-                last,
-                scores,
-                *self._data,
-                self._rules.exact,
-                NORMS[self.objective.norm or norm],
-                *draw,
-                leaf,
-                weight,
-                sums[part],
-            )
-
-        run_parts(share, self._cost, PARTS, threads)
-        return np.asarray(sums.sum(axis=0))
-
-    def effective_pairs(
-        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
-    ) -> NDArray[np.int64]:
-        """Number of pairs whose weight is not 0, for each query."""
-        values = check_scores(scores, self.rows)
-        counts = np.zeros(len(self.sizes), np.int64)
-
-        def count(first: int, last: int) -> int:
-            return self._list(first, last, values, iteration, counts, _NO_INTEGERS, _NO_FLOATS)[0]
-
-        refuse_scores(run_blocks(count, self._cost, check_threads(threads)), values)
-        return counts
-
-    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
-        """The pairs of one query that have a weight; `hi` and `lo` are rows."""
-        values = check_scores(scores, self.rows)
-        found = self._pairs(values, query, iteration)
-        if not np.isfinite(found.weight).all():
-            raise RankforceError(self._bad_weight(values, iteration))
-        return found
-
-    def parts(self, iteration: int) -> list[tuple[float, Ready]]:
-        """The objectives that this one is a weighted sum of: itself."""
-        return [(1.0, self)]
-
-    def trace(self, scores: Floats, trace: Trace) -> None:
-        """Count pairs, find factors of the norm, and add up where forces come from."""
-        values = check_scores(scores, self.rows)
-        number = check_norm(self.objective.norm or trace.norm)
-        rules = (*self._data, self._rules.exact, number, *draw_of(self.objective, trace.iteration))
-        found = (trace.slot, trace.code, trace.share, trace.counts, trace.factors, trace.sources)
+    def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
+        """Forces of all pairs."""
+        rules = self._rules.exact, self._rules.fast
+        rest = (*self._data, *rules, *norm_and_draw(self.objective, moment), lam, hess)
 
         def work(first: int, last: int) -> int:
-            return int(tracing.trace_block(first, last, values, *rules, *found))
+            return int(forces.push_block(first, last, moment.scores, *rest))
 
-        refuse_scores(run_blocks(work, self._cost, check_threads(trace.threads)), values)
+        self._run(work, moment)
+        if self.objective.description.user is not None and not np.isfinite(lam).all():
+            raise RankforceError(self._bad_weight(moment))
 
-    def _pairs(self, values: Floats, query: int, iteration: int) -> Pairs:
-        check_query(query, len(self.sizes))
-        if not len(self.sizes):
-            return Pairs(_NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
-        counts = np.zeros(len(self.sizes), np.int64)
-        one = (query, query + 1, values, iteration, counts)
-        refuse_scores([self._list(*one, _NO_INTEGERS, _NO_FLOATS)[0]], values)
-        weight = np.empty(counts[query])
-        _, hi, lo = self._list(*one, np.empty(counts[query], np.int64), weight)
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """Second derivatives of pairs with both documents in a leaf."""
+        wanted = self._wanted()
+
+        def work(first: int, last: int, sums: Floats) -> int:
+            shared = Shared(leaf, row_weight, sums)
+            return self._walk(moment, wanted._replace(shared=shared))(first, last)
+
+        return self._sum(work, leaves, moment)
+
+    def count(self, moment: Moment) -> NDArray[np.int64]:
+        """Pairs with a weight."""
+        wanted = self._wanted()
+        self._run(self._walk(moment, wanted), moment)
+        return wanted.counts
+
+    def find_pairs(self, moment: Moment, query: int) -> PairForces:
+        """Pairs with a weight, and their forces."""
+        found = self._list(moment, query)
+        if not np.isfinite(found.weight).all():
+            raise RankforceError(self._bad_weight(moment))
+        return found
+
+    def find_sources(self, moment: Moment, trace: Trace) -> None:
+        """Where forces come from."""
+        traced = Traced(trace.slot, trace.code, trace.share, trace.sources)
+        wanted = Wanted(trace.counts, trace.factors, traced=traced)
+        self._run(self._walk(moment, wanted), moment)
+
+    def _wanted(self) -> Wanted:
+        return Wanted(np.zeros(len(self.sizes), np.int64), np.zeros(len(self.sizes)))
+
+    def _walk(self, moment: Moment, wanted: Wanted) -> Callable[[int, int], int]:
+        """The walk over the pairs of a block of queries, at one moment."""
+        rest = (*self._data, self._rules.exact, *norm_and_draw(self.objective, moment), wanted)
+        return lambda first, last: int(exact.walk_block(first, last, moment.scores, *rest))
+
+    def _list(self, moment: Moment, query: int) -> PairForces:
+        wanted = self._wanted()
+        refuse_scores([self._walk(moment, wanted)(query, query + 1)], moment.scores)
+        hi, lo = np.empty((2, wanted.counts[query]), np.int64)
+        weight, force = np.empty((2, wanted.counts[query]))
+        wanted = wanted._replace(listed=Listed(hi, lo, weight, force))
+        self._walk(moment, wanted)(query, query + 1)
         start, end = self.index.pointer[query], self.index.pointer[query + 1]
         row = np.empty(end - start, np.int64)
         row[self._labels.position[start:end]] = self.index.rows_of(query)
-        return Pairs(row[hi], row[lo], weight * self._labels.scale[query])
+        return PairForces(row[hi], row[lo], weight, force)
 
-    def _list(
-        self,
-        first: int,
-        last: int,
-        values: Floats,
-        iteration: int,
-        counts: NDArray[np.int64],
-        room: NDArray[np.int64],
-        weight: Floats,
-    ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        hi, lo = room, room.copy()
-        bad = exact.list_block(
-            first,
-            last,
-            values,
-            *self._data,
-            self._rules.exact,
-            *draw_of(self.objective, iteration),
-            counts,
-            hi,
-            lo,
-            weight,
-        )
-        return int(bad), hi, lo
-
-    def _bad_weight(self, values: Floats, iteration: int) -> str:
+    def _bad_weight(self, moment: Moment) -> str:
         for query in range(len(self.sizes)):
-            hi, lo, weight = self._pairs(values, query, iteration)
+            hi, lo, weight, _ = self._list(moment, query)
             bad = np.flatnonzero(~np.isfinite(weight))
             if bad.size:
                 return (
@@ -215,48 +156,124 @@ class Prepared:
         return "the pair weights are so large that their sum is not finite"
 
 
-def draw_of(objective: Objective, iteration: int) -> tuple[np.uint64, np.uint64]:
-    """Seed and iteration of random draws, as kernels take them."""
-    mask = 2**64 - 1
-    whole = check_whole("iteration", iteration)
-    return np.uint64(objective.seed & mask), np.uint64(whole & mask)
+class PreparedList(_One):
+    """A listwise objective: no pair pushes, there is none to count or to list.
+
+    What is random about a row goes by its number within its query, in the caller's order.
+    LightGBM's norm is one of pairs: like LightGBM's own rank_xendcg, this has none then.
+    """
+
+    def __init__(self, objective: Objective, labels: Floats, index: QueryIndex) -> None:
+        super().__init__(index)
+        self.objective = objective
+        self._queries = layout.Queries(*index)
+        _, number, gain = place_labels(labels, index, objective.description)
+        self._data = (self._queries, gain[number], index.number_of_places())
+        self._cost = 40.0 * self.sizes.astype(np.float64)  # an exponential costs about 40 pairs
+
+    def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
+        """Forces of whole lists."""
+        self._push(moment, lam, hess, np.empty(len(self.sizes)))
+
+    def _push(self, moment: Moment, lam: Floats, hess: Floats, factors: Floats) -> None:
+        rest = (*self._data, *norm_and_draw(self.objective, moment), lam, hess, factors)
+
+        def work(first: int, last: int) -> int:
+            return int(listwise.push_lists(first, last, moment.scores, *rest))
+
+        self._run(work, moment)
+
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """What documents of a list that move together take from each other's hessians."""
+        rest = (moment.scores, self._queries, leaf, row_weight)
+        return self._sum(
+            lambda first, last, sums: listwise.share_lists(first, last, *rest, sums), leaves, moment
+        )
+
+    def count(self, moment: Moment) -> NDArray[np.int64]:
+        """None: forces of a list come from no pair."""
+        return np.zeros(len(self.sizes), np.int64)
+
+    def find_pairs(self, moment: Moment, query: int) -> PairForces:
+        """None: forces of a list come from no pair."""
+        return NO_PAIRS
+
+    def find_sources(self, moment: Moment, trace: Trace) -> None:
+        """Factors of the norm; there is no pair that a force could come from."""
+        trace.counts[:] = 0
+        self._push(moment, np.empty(self.rows), np.empty(self.rows), trace.factors)
 
 
-def check_query(query: int, queries: int) -> None:
-    """The number of a query; 0 where there is none."""
-    if not 0 <= query < max(queries, 1):
-        raise RankforceError(f"query is {query}: there are {queries} queries")
+class PreparedPreferences(_One):
+    """Explicit pairs, sorted by query."""
 
+    def __init__(self, objective: PreferenceObjective, given: Any, index: QueryIndex) -> None:
+        super().__init__(index)
+        self.objective = objective
+        found = check_preferences(given, index, np.arange(len(self.sizes)))
+        query = index.of_rows()[found.hi]
+        order = np.argsort(query, kind="stable")
+        counts = np.bincount(query, minlength=len(self.sizes))
+        pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        columns = found.hi[order], found.lo[order], found.weight[order]
+        self._pairs = preferences.Explicit(pointer, *columns)
+        self._cost = self.sizes + 10.0 * counts
 
-def refuse_scores(bad: list[int], values: Floats) -> None:
-    """Kernels answer with the query whose scores are not finite, or -1."""
-    if max(bad) < 0:
-        return
-    row = int(np.flatnonzero(~np.isfinite(values))[0])
-    raise RankforceError(f"score of row {row} is {values[row]}: scores must be finite")
+    def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
+        """Forces of the pairs of all queries."""
+        self._walk(moment, lam, hess)
 
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """Second derivatives of pairs with both documents in a leaf."""
+        _, second, _ = self._walk(moment)
+        within = np.flatnonzero(leaf[self._pairs.hi] == leaf[self._pairs.lo])
+        hi, lo = self._pairs.hi[within], self._pairs.lo[within]
+        both = row_weight[hi] + row_weight[lo] if len(row_weight) else 2.0
+        return np.asarray(np.bincount(leaf[hi], second[within] * both, leaves), np.float64)
 
-def check_scores(scores: ArrayLike, rows: int) -> Floats:
-    """One float64 number for each row."""
-    values = np.ascontiguousarray(scores, dtype=np.float64)
-    if values.shape != (rows,):
-        raise RankforceError(f"scores have shape {values.shape}, but there are {rows} labels")
-    return values
+    def count(self, moment: Moment) -> NDArray[np.int64]:
+        """Pairs with a weight, whatever the scores."""
+        has = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._pairs.weight > 0)])
+        return np.asarray(np.diff(has[self._pairs.pointer]))
 
+    def find_pairs(self, moment: Moment, query: int) -> PairForces:
+        """Pairs with a weight, and their forces."""
+        first, last = self._pairs.pointer[query : query + 2]
+        kept = first + np.flatnonzero(self._pairs.weight[first:last] > 0)
+        force, _, _ = self._walk(moment)
+        _, hi, lo, weight = self._pairs
+        return PairForces(hi[kept], lo[kept], weight[kept], force[kept])
 
-def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Floats]:
-    """Two arrays to write into, new ones if there are none."""
-    if out is None:
-        return np.empty(rows), np.empty(rows)
-    for array in out:
-        is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
-        if not is_float or array.shape != (rows,) or not array.flags.c_contiguous:
-            raise RankforceError(f"out must be two float64 arrays of {rows} numbers")
-    return out
+    def find_sources(self, moment: Moment, trace: Trace) -> None:
+        """Where forces come from."""
+        force, _, factors = self._walk(moment)
+        trace.counts[:] = self.count(moment)
+        trace.factors[:] = np.where(trace.counts > 0, factors, 0.0)
+        for here, there in ((self._pairs.hi, self._pairs.lo), (self._pairs.lo, self._pairs.hi)):
+            has = np.flatnonzero(trace.slot[here] >= 0)
+            place = trace.slot[here[has]], trace.code[there[has]]
+            np.add.at(trace.sources, place, trace.share * force[has])
 
+    def _walk(
+        self, moment: Moment, lam: Floats | None = None, hess: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Force and second derivative of each pair, and factors of the norm; sums by row."""
+        refuse_scores([-1 if np.isfinite(moment.scores).all() else 0], moment.scores)
+        lam, hess = (np.empty(self.rows) if one is None else one for one in (lam, hess))
+        lam.fill(0.0)
+        hess.fill(0.0)
+        found = (*np.empty((2, len(self._pairs.hi))), np.empty(len(self.sizes)))
+        norm, *_ = norm_and_draw(self.objective, moment)
+        pairs = layout.Queries(*self.index), self._pairs
+        rest = (*pairs, self.objective.sigma, norm, lam, hess, *found)
 
-def check_norm(norm: str) -> int:
-    """The kernels' number of a norm."""
-    if norm not in NORMS:
-        raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
-    return NORMS[norm]
+        def work(first: int, last: int) -> int:
+            preferences.walk_preferences(first, last, moment.scores, *rest)
+            return -1
+
+        self._run(work, moment)
+        return found

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.forces import listwise, metrics, ndcg, pairwise, precision
-from rankforce.forces.entry import Entry
+from rankforce.forces import metrics, ndcg, precision, unranked
+from rankforce.forces.description import Entry
+from rankforce.measures.names import by_name, plain, suggest
 
 ENTRIES: list[Entry] = [
     precision.ENTRIES[0],
-    *pairwise.ENTRIES,
+    *unranked.PAIRWISE,
     *ndcg.ENTRIES,
     *precision.ENTRIES[1:],
     *metrics.ENTRIES,
-    *listwise.ENTRIES,
+    *unranked.LISTWISE,
 ]
 
 
@@ -28,19 +28,7 @@ class Parsed(NamedTuple):
     p: float | None = None
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name.lower())
-
-
-def _names() -> dict[str, Entry]:
-    names = {}
-    for entry in ENTRIES:
-        for name in (entry.name, *entry.aliases):
-            names[_plain(name)] = entry
-    return names
-
-
-_BY_NAME = _names()
+_BY_NAME = by_name(ENTRIES)
 
 
 def parse_name(name: str) -> Parsed:
@@ -53,33 +41,29 @@ def parse_name(name: str) -> Parsed:
     """
     if not isinstance(name, str):
         raise RankforceError(f"the objective's name must be a text, got {name!r}")
-    plain = _plain(name)
+    said = plain(name)
     k: int | None = None
     p: float | None = None
-    with_rate = re.fullmatch(r"lambdarank\(rbp\((?:p=)?([0-9]*\.?[0-9]+)\)\)", plain)
+    with_rate = re.fullmatch(r"lambdarank\(rbp\((?:p=)?([0-9]*\.?[0-9]+)\)\)", said)
     if with_rate:
         p = float(with_rate[1])
-        plain = "lambdarank(rbp)"
-    with_cutoff = re.fullmatch(r"(.*[a-z+])@([0-9]+)(\)?)", plain)
+        said = "lambdarank(rbp)"
+    with_cutoff = re.fullmatch(r"(.*[a-z+])@([0-9]+)(\)?)", said)
     if with_cutoff:
         k = int(with_cutoff[2])
-        plain = with_cutoff[1] + with_cutoff[3]
-    elif plain.startswith("lambdarank(") and plain.endswith("@k)"):
-        plain = plain.removesuffix("@k)") + ")"
-    entry = _BY_NAME.get(plain)
+        said = with_cutoff[1] + with_cutoff[3]
+    elif said.startswith("lambdarank(") and said.endswith("@k)"):
+        said = said.removesuffix("@k)") + ")"
+    entry = _BY_NAME.get(said)
     if entry is None:
-        raise RankforceError(_unknown(name))
+        hint = suggest(plain(name), _BY_NAME)
+        raise RankforceError(
+            f"unknown objective {name!r}: {hint}`rankforce objectives` lists all {len(ENTRIES)}"
+        )
     return Parsed(entry, k, p)
 
 
 def has_cutoff(name: str) -> bool:
     """Whether k changes anything about the objective of that name, for all that is known."""
-    entry = _BY_NAME.get(_plain(name))
+    entry = _BY_NAME.get(plain(name))
     return entry is None or entry.has_cutoff
-
-
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(_plain(name), _BY_NAME, n=3, cutoff=0.5)
-    names = list(dict.fromkeys(_BY_NAME[match].name for match in close))
-    hint = f"did you mean {' or '.join(repr(n) for n in names)}? " if names else ""
-    return f"unknown objective {name!r}: {hint}`rankforce objectives` lists all {len(ENTRIES)}"

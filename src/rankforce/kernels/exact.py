@@ -1,4 +1,8 @@
-"""Pairs one by one in float64: forces of scores any distance apart, and the pairs themselves."""
+"""Pairs one by one in float64: weight, force and second derivative of each, written once.
+
+Forces of scores any distance apart, lists of pairs, where forces come from, and what pairs within
+a leaf add to its second derivative: all are read off the one walk over a query's pairs.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,16 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, inlined, kernel
 from rankforce.kernels.layout import (
-    FLOAT_ROWS,
+    FORCE,
     HESS,
     INSIDE,
-    INTEGER_COLUMNS,
-    INTEGER_ROWS,
     LAM,
-    LANES,
     LIGHTGBM_NORM,
     MASK,
     RANK,
     SCORE,
+    SECOND,
+    STD_NORM,
     SUM_HESS,
     SUM_LAM,
     WEIGHT,
@@ -24,50 +27,22 @@ from rankforce.kernels.layout import (
     Shown,
     at,
     classes_of,
-    largest_query,
     make_documents,
+    make_scratch,
     tile_end,
 )
 from rankforce.kernels.load import load_documents, load_scores, rank_documents
+from rankforce.kernels.notes import (
+    Notes,
+    count_row,
+    end_notes,
+    list_row,
+    share_row,
+    start_notes,
+    trace_row,
+)
 from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
 from rankforce.kernels.weights import fill_weights
-
-
-@kernel
-def walk_query(n, members, classes, integers, docs, tables, rules, force, is_push, hi, lo, weight):
-    """Every row of pairs: push it, or count its pairs and list them as far as `hi` has room.
-
-    Returns the sum of lambda magnitudes, or the number of pairs.
-    """
-    mark_inside(n, members, integers)
-    inside = integers[INSIDE]
-    rank = integers[RANK]
-    found = 0.0
-    for p in range(n):
-        docs[at(MASK, p)] = 0.0
-    for c in range(len(classes.start) - 1):
-        above = classes.start[c]
-        below = classes.start[c + 1]
-        for i in range(above, below):
-            if inside[i] == 0:
-                continue
-            for side in range(2 if members < n else 1):
-                is_hi = side == 0
-                start = below if is_hi else classes.tier_start[c]
-                end = classes.tier_stop[c] if is_hi else above
-                while start < end:
-                    stop = tile_end(start, end)
-                    fill_weights(
-                        i, is_hi, start, np.uint64(stop - start), docs, rank, tables, rules
-                    )
-                    if is_push:
-                        found += push_row_exact(i, is_hi, start, stop, docs, rules, force)
-                    else:
-                        found = list_row(i, is_hi, start, stop, docs, found, hi, lo, weight)
-                    start = stop
-        for i in range(above, below):
-            docs[at(MASK, i)] = 1.0 - inside[i]
-    return found
 
 
 @inlined
@@ -92,26 +67,47 @@ def decay(z):
     return y if abs(z) <= 700.0 else 0.0
 
 
+@inlined
+def pair_force(x, weight, sigma, center, is_sigmoid, near, far):
+    """Magnitude of a pair's force and its second derivative, both without powers of sigma.
+
+    x is s_hi - s_lo; the norm divides the weight by near + far * |x|. The logistic cost has
+    p * weight and p * (1 - p) * weight, the sigmoid cost the latter for both.
+    """
+    z = sigma * x + center
+    y = decay(z)
+    apart = near + far * min(abs(x), 1e300)
+    inverse = 1.0 / ((1.0 + y) * apart)
+    base = weight * inverse
+    second = base * y * (inverse * apart)
+    first = second if is_sigmoid else base * (y if z > 0.0 else 1.0)
+    return first, second
+
+
 @kernel
-def push_row_exact(i, is_hi, start, end, docs, rules, force):
-    """Forces of row WEIGHT with one exponential for each pair."""
+def force_row(i, is_hi, start, end, docs, rules, force):
+    """Forces and second derivatives of row WEIGHT into rows FORCE and SECOND, and their sums."""
     sign = 1.0 if is_hi else -1.0
     own = docs[at(SCORE, i)]
     score, weights = at(SCORE, start), at(WEIGHT, start)
     lam, hess = at(LAM, start), at(HESS, start)
+    forces, seconds = at(FORCE, start), at(SECOND, start)
     total = 0.0
     total_hess = 0.0
     for j in range(np.uint64(end - start)):
-        x = sign * (own - docs[score + j])
-        z = rules.sigma * x + rules.center
-        y = decay(z)
-        apart = force.near + force.far * min(abs(x), 1e300)
-        inverse = 1.0 / ((1.0 + y) * apart)
-        base = docs[weights + j] * inverse
-        second = base * y * (inverse * apart)
-        first = second if rules.is_sigmoid else base * (y if z > 0.0 else 1.0)
+        first, second = pair_force(
+            sign * (own - docs[score + j]),
+            docs[weights + j],
+            rules.sigma,
+            rules.center,
+            rules.is_sigmoid,
+            force.near,
+            force.far,
+        )
         total += first
         total_hess += second
+        docs[forces + j] = first
+        docs[seconds + j] = second
         docs[lam + j] -= sign * first
         docs[hess + j] += second
     docs[at(LAM, i)] += sign * total
@@ -120,19 +116,93 @@ def push_row_exact(i, is_hi, start, end, docs, rules, force):
 
 
 @kernel
-def list_row(i, is_hi, start, end, docs, found, hi, lo, weight):
-    """Count the weights of a row that are not 0, and list them where there is room."""
-    for j in range(start, end):
-        value = docs[at(WEIGHT, j)]
-        # A NaN of a user's function is listed too, for the caller to refuse.
-        if value != 0.0:
-            place = np.int64(found)
-            if place < len(hi):
-                hi[place] = i if is_hi else j
-                lo[place] = j if is_hi else i
-                weight[place] = value
-            found += 1.0
-    return found
+def walk_query(n, members, classes, integers, docs, tables, rules, force, notes):
+    """Visit every pair of a loaded query once, a row of pairs at a time.
+
+    A row is one document against a run of others of one tile. Its weights, forces and second
+    derivatives stand in rows WEIGHT, FORCE and SECOND while `notes` are taken, which may be None;
+    their sums over documents stay in LAM and HESS. Returns the sum of lambda magnitudes, and the
+    number of pairs that were noted.
+    """
+    mark_inside(n, members, integers)
+    inside = integers[INSIDE]
+    rank = integers[RANK]
+    total = 0.0
+    count = 0.0
+    is_forced = True
+    if notes is not None:  # taken apart here: a tuple of arrays counts references at each use
+        is_listed, is_traced, is_shared = notes.is_listed, notes.is_traced, notes.is_shared
+        listed = notes.listed
+        is_forced = is_listed or is_traced or is_shared
+        slot, code, parts, masks = notes.slot, notes.code, notes.parts, notes.masks
+        leaf, row_weight, within = notes.leaf, notes.row_weight, notes.within
+    for p in range(n):
+        docs[at(MASK, p)] = 0.0
+    for c in range(len(classes.start) - 1):
+        above = classes.start[c]
+        below = classes.start[c + 1]
+        for i in range(above, below):
+            if inside[i] == 0:
+                continue
+            for side in range(2 if members < n else 1):
+                is_hi = side == 0
+                start = below if is_hi else classes.tier_start[c]
+                end = classes.tier_stop[c] if is_hi else above
+                while start < end:
+                    stop = tile_end(start, end)
+                    width = np.uint64(stop - start)
+                    fill_weights(i, is_hi, start, width, docs, rank, tables, rules)
+                    if is_forced:
+                        total += force_row(i, is_hi, start, stop, docs, rules, force)
+                    if notes is not None:
+                        if is_traced:
+                            trace_row(i, start, stop, docs, code, slot, parts, masks)
+                        if is_shared:
+                            share_row(i, start, stop, docs, leaf, row_weight, within)
+                        if is_listed:
+                            count = list_row(i, is_hi, start, stop, docs, count, listed)
+                        else:
+                            count += count_row(start, stop, docs)
+                    start = stop
+        for i in range(above, below):
+            docs[at(MASK, i)] = 1.0 - inside[i]
+    return total, count
+
+
+@kernel
+def shrink(s, norm):
+    """What LightGBM's norm multiplies forces by whose magnitudes add up to s / 2."""
+    if norm != LIGHTGBM_NORM:
+        return 1.0
+    return np.log1p(s) / (s * np.log(2.0)) if s > 0.0 else 0.0
+
+
+@kernel
+def norm_factors(n, total, norm, scale, rules, floats):
+    """What lambdas and hessians are multiplied by."""
+    factor = rules.sigma * scale
+    factor_hess = factor * rules.sigma
+    if norm == LIGHTGBM_NORM:
+        less = shrink(2.0 * factor * total, norm)
+        return factor * less, factor_hess * less
+    if norm == STD_NORM:
+        largest = 0.0
+        for p in range(n):
+            largest = max(largest, abs(floats[SUM_LAM, p]))
+        if largest < 1e-300:
+            return 0.0, 0.0
+        square = 0.0
+        for p in range(n):
+            square += (floats[SUM_LAM, p] / largest) ** 2  # the mean is 0
+        factor = 1.0 / (largest * np.sqrt(square / n))
+    return factor, factor_hess
+
+
+@inlined
+def force_of(norm, is_spread, center):
+    """LightGBM's norm divides a pair's weight by 0.01 + |x|, where the scores of a query differ."""
+    is_apart = norm == LIGHTGBM_NORM and is_spread
+    return Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, np.exp(center))
 
 
 @kernel
@@ -145,7 +215,8 @@ def take_sums(n, floats, docs):
 
 @kernel
 def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs):
-    """Bring one query into label order; returns the number of its members.
+    """Bring one query into label order; returns the number of its members, and whether its scores
+    differ.
 
     0 if it has no pair, -1 if its scores are bad.
     """
@@ -153,148 +224,70 @@ def load_query(q, scores, queries, labels, tables, rules, seed, iteration, integ
     n = queries.pointer[q + 1] - start
     low, high = load_scores(scores, queries.row, start, n, floats)
     if n > 0 and not low <= high:
-        return np.int64(-1)
+        return np.int64(-1), False
     classes = classes_of(q, labels)
     if len(classes.start) < 3 or labels.scale[q] == 0.0:
-        return np.int64(0)
+        return np.int64(0), False
     known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
     shown = Shown(n, start, low, high, known, labels.positive[q])
     load_documents(shown, labels.position, labels.u, tables, rules, integers, floats, docs)
     key = draw_key(seed, iteration, queries.key[q])
-    return np.int64(
-        mark_pair_set(n, classes.start, shown.positive, labels.strategy[q], key, rules, integers)
+    members = mark_pair_set(
+        n, classes.start, shown.positive, labels.strategy[q], key, rules, integers
     )
-
-
-@kernel
-def list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight):
-    """Number of pairs of a loaded query; lists them, in label order, as far as `hi` has room."""
-    n = queries.pointer[q + 1] - queries.pointer[q]
-    classes = classes_of(q, labels)
-    force = Force(1.0, 0.0, 1.0)
-    return np.int64(
-        walk_query(n, members, classes, integers, docs, tables, rules, force, False, hi, lo, weight)
-    )
+    return np.int64(members), high > low
 
 
 @entry
-def list_block(
-    first, last, scores, queries, labels, tables, rules, seed, iteration, counts, hi, lo, weight
-):
-    """Count the pairs of each query and list them, in label order, as far as `hi` has room.
+def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, iteration, wanted):
+    """Pairs of the queries first..last-1: their number, the factor of the norm, and what is noted.
 
-    Returns the first query whose scores are bad, or -1.
+    Pairs within a leaf do not
+    move apart when the leaf's value changes (Tunys 2015, appendix). Returns the first query whose
+    scores are bad, or -1.
     """
-    size = largest_query(first, last, queries)
-    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
-    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    size, integers, floats = make_scratch(first, last, queries)
+    counts, factors = wanted.counts, wanted.factors
     docs = make_documents(size, np.zeros(1, np.float64))
+    codes = wanted.traced.sources.shape[1]
+    is_listed, is_traced = len(wanted.listed.hi) > 0, codes > 0
+    is_shared = len(wanted.shared.sums) > 0
+    notes = Notes(
+        is_listed,
+        is_traced,
+        is_shared,
+        wanted.listed,
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.zeros((codes, size), np.float64),
+        np.zeros((codes, size), np.float64),
+        np.empty(size, np.int64),
+        np.empty(size, np.float64),
+        np.empty(size, np.float64),
+    )
     for q in range(first, last):
         counts[q] = 0
-        members = load_query(
-            q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs
-        )
-        if members < 0:
-            return q
-        if members > 0:
-            counts[q] = list_query(
-                q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight
-            )
-    return -1
-
-
-@kernel
-def share_pairs(n, pairs, hi, lo, weight, row_of, leaf, row_weight, scale, norm, rules, docs, sums):
-    """Add the listed pairs of one query that share a leaf."""
-    low = np.inf
-    high = -np.inf
-    for p in range(n):
-        low = min(low, docs[at(SCORE, p)])
-        high = max(high, docs[at(SCORE, p)])
-    is_apart = norm == LIGHTGBM_NORM and high > low
-    total = 0.0
-    for k in range(pairs):
-        x = docs[at(SCORE, hi[k])] - docs[at(SCORE, lo[k])]
-        apart = 0.01 + abs(x) if is_apart else 1.0
-        weight[k] /= apart
-        y = decay(rules.sigma * x)
-        total += weight[k] * (y if x > 0.0 else 1.0) / (1.0 + y)
-    factor = rules.sigma * scale
-    if norm == LIGHTGBM_NORM and total > 0.0:
-        s = 2.0 * factor * total
-        factor *= np.log1p(s) / (s * np.log(2.0))
-    for k in range(pairs):
-        first = row_of[hi[k]]
-        second = row_of[lo[k]]
-        if leaf[first] != leaf[second]:
-            continue
-        x = docs[at(SCORE, hi[k])] - docs[at(SCORE, lo[k])]
-        y = decay(rules.sigma * x)
-        both = 2.0 if len(row_weight) == 0 else row_weight[first] + row_weight[second]
-        sums[leaf[first]] += factor * rules.sigma * weight[k] * y / (1.0 + y) ** 2 * both
-
-
-@entry
-def share_block(
-    first,
-    last,
-    scores,
-    queries,
-    labels,
-    tables,
-    rules,
-    norm,
-    seed,
-    iteration,
-    leaf,
-    row_weight,
-    sums,
-):
-    """Second derivatives of the pairs whose documents share a leaf, summed over each leaf.
-
-    Such pairs do not move apart when the leaf's value changes (Tunys 2015, appendix).
-    """
-    size = largest_query(first, last, queries)
-    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
-    floats = np.zeros((FLOAT_ROWS, size), np.float64)
-    docs = make_documents(size, np.zeros(1, np.float64))
-    hi = np.empty(0, np.int64)
-    lo = np.empty(0, np.int64)
-    weight = np.empty(0, np.float64)
-    row_of = np.empty(size, np.int64)
-    for q in range(first, last):
-        members = load_query(
+        factors[q] = 0.0
+        members, is_spread = load_query(
             q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs
         )
         if members < 0:
             return q
         if members == 0:
             continue
-        pairs = list_query(
-            q, members, queries, labels, tables, rules, integers, docs, hi[:0], lo, weight
-        )
-        if pairs > len(hi):
-            hi = np.empty(pairs, np.int64)
-            lo = np.empty(pairs, np.int64)
-            weight = np.empty(pairs, np.float64)
-        list_query(q, members, queries, labels, tables, rules, integers, docs, hi, lo, weight)
         start = queries.pointer[q]
-        for i in range(start, queries.pointer[q + 1]):
-            row_of[labels.position[i]] = queries.row[i] if len(queries.row) > 0 else i
         n = queries.pointer[q + 1] - start
-        share_pairs(
-            n,
-            pairs,
-            hi,
-            lo,
-            weight,
-            row_of,
-            leaf,
-            row_weight,
-            labels.scale[q],
-            norm,
-            rules,
-            docs,
-            sums,
+        start_notes(n, start, queries.row, labels.position, wanted, notes)
+        force = force_of(norm, is_spread, rules.center)
+        total, count = walk_query(
+            n, members, classes_of(q, labels), integers, docs, tables, rules, force, notes
         )
+        counts[q] = np.int64(count)
+        if count == 0.0 or not (is_listed or is_traced or is_shared):
+            continue
+        take_sums(n, floats, docs)
+        scale = labels.scale[q]
+        factor, factor_hess = norm_factors(n, total, norm, scale, rules, floats)
+        factors[q] = factor / (rules.sigma * scale)
+        end_notes(n, scale, factor, factor_hess, wanted, notes)
     return -1

@@ -5,20 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import take_sums, walk_query
+from rankforce.kernels.exact import force_of, norm_factors, take_sums, walk_query
 from rankforce.kernels.fours import fill_term, push_four_below, push_four_members, push_one_member
 from rankforce.kernels.layout import (
     BY_RANK,
     BY_STEP,
     BY_USER,
-    FLOAT_ROWS,
     HESS,
     INSIDE,
-    INTEGER_COLUMNS,
-    INTEGER_ROWS,
     LAM,
-    LANES,
-    LIGHTGBM_NORM,
     MASK,
     MEMBER,
     RANK,
@@ -27,12 +22,11 @@ from rankforce.kernels.layout import (
     SUM_LAM,
     TILE,
     WIDTH,
-    Force,
     Shown,
     at,
     classes_of,
-    largest_query,
     make_documents,
+    make_scratch,
     tile_end,
 )
 from rankforce.kernels.load import exponentials, load_documents, load_scores, rank_documents
@@ -171,28 +165,6 @@ def push_query(n, members, classes, integers, floats, docs, tables, rules, force
 
 
 @kernel
-def norm_factors(n, total, norm, scale, rules, floats):
-    """What lambdas and hessians are multiplied by."""
-    factor = rules.sigma * scale
-    factor_hess = factor * rules.sigma
-    if norm == LIGHTGBM_NORM:
-        s = 2.0 * factor * total
-        shrink = np.log1p(s) / (s * np.log(2.0)) if s > 0.0 else 0.0
-        return factor * shrink, factor_hess * shrink
-    if norm == STD_NORM:
-        largest = 0.0
-        for p in range(n):
-            largest = max(largest, abs(floats[SUM_LAM, p]))
-        if largest < 1e-300:
-            return 0.0, 0.0
-        square = 0.0
-        for p in range(n):
-            square += (floats[SUM_LAM, p] / largest) ** 2  # the mean is 0
-        factor = 1.0 / (largest * np.sqrt(square / n))
-    return factor, factor_hess
-
-
-@kernel
 def write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess):
     """Put the query's forces at their rows; a gradient step has hessian 1."""
     first = np.uint64(start)
@@ -211,13 +183,9 @@ def push_block(
 
     `exact` are the objective's rules, `fast` a shortcut to the same forces for scores in range.
     """
-    size = largest_query(first, last, queries)
-    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
-    floats = np.zeros((FLOAT_ROWS, size), np.float64)
+    size, integers, floats = make_scratch(first, last, queries)
     docs = make_documents(size, np.zeros(1, np.float32))
     wide_docs = np.zeros(0, np.float64)
-    no_pairs = np.empty(0, np.int64)
-    no_weights = np.empty(0, np.float64)
     row = queries.row
     for q in range(first, last):
         start = queries.pointer[q]
@@ -234,9 +202,7 @@ def push_block(
             continue
         spread = max(high - low, exact.sigma * (high - low) + 2.0 * abs(exact.center))
         is_wide = spread > SPREAD or exact.kind == BY_USER
-        is_apart = norm == LIGHTGBM_NORM and high > low
-        near = 0.01 if is_apart else 1.0
-        force = Force(near, 1.0 if is_apart else 0.0, np.exp(exact.center))
+        force = force_of(norm, high > low, exact.center)
         rules = exact if is_wide else fast
         known = rank_documents(n, low, high, start, labels.position, rules.flat, integers, floats)
         shown = Shown(n, start, low, high, known, labels.positive[q])
@@ -249,19 +215,8 @@ def push_block(
             if len(wide_docs) == 0:
                 wide_docs = make_documents(size, np.zeros(1, np.float64))
             load_documents(shown, position, u, tables, rules, integers, floats, wide_docs)
-            total = walk_query(
-                n,
-                members,
-                classes,
-                integers,
-                wide_docs,
-                tables,
-                rules,
-                force,
-                True,
-                no_pairs,
-                no_pairs,
-                no_weights,
+            total, _ = walk_query(
+                n, members, classes, integers, wide_docs, tables, rules, force, None
             )
             take_sums(n, floats, wide_docs)
         else:

@@ -39,6 +39,9 @@ WIDTH = TILE + LANES
     SIDE,  # first of the six rows of `swaps`
 ) = range(14)
 DOCUMENT_ROWS = SIDE + 6
+# Of a row of pairs, in the walk over pairs one by one: it needs neither exponentials of documents
+# nor the scratch.
+FORCE, SECOND = TERM, E
 
 # Scratch of a block: whole numbers ...
 ORDER, OTHER, INSIDE, MEMBER, LABEL_CLASS, NEED, LEFT, RANK = range(8)
@@ -103,7 +106,7 @@ POSITION, DISTANCE, CORRECTION = range(3)
 
 
 class Rules(NamedTuple):
-    """The objective as numbers (see `objectives.description`). No arrays: passing a tuple of them
+    """The objective as numbers (see `forces.description`). No arrays: passing a tuple of them
     to a kernel counts references, 10 ns each."""
 
     has_correction: bool
@@ -144,13 +147,20 @@ def classes_of(q, labels):
     )
 
 
+@inlined
+def row_at(row, place):
+    """The row of a place."""
+    return row[place] if len(row) > 0 else place
+
+
 @kernel
-def largest_query(first, last, queries):
-    """Size of the largest of the queries first..last-1, at least 1."""
+def make_scratch(first, last, queries):
+    """Size of the largest of the queries first..last-1, at least 1, and scratch for it."""
     size = 1
     for q in range(first, last):
         size = max(size, queries.pointer[q + 1] - queries.pointer[q])
-    return size
+    integers = np.zeros((INTEGER_ROWS, max(size + LANES, INTEGER_COLUMNS)), np.int32)
+    return size, integers, np.zeros((FLOAT_ROWS, size), np.float64)
 
 
 @inlined

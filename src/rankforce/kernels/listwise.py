@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, largest_query
+from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, make_scratch, row_at
 from rankforce.kernels.load import load_scores
-from rankforce.kernels.preferences import row_at, spread_factor
+from rankforce.kernels.preferences import spread_factor
 from rankforce.kernels.sets import draw_key, splitmix64
 
 # Rows of the scratch array, beside GIVEN.
@@ -96,7 +96,7 @@ def push_lists(
 
     Returns the first query whose scores are bad, or -1. `gain` and `number` are by place.
     """
-    floats = np.zeros((FLOAT_ROWS, largest_query(first, last, queries)), np.float64)
+    _, _, floats = make_scratch(first, last, queries)
     for q in range(first, last):
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
@@ -136,7 +136,7 @@ def share_lists(first, last, scores, queries, leaf, row_weight, sums):
     A leaf that moves its documents of a list, of share P, has the second derivative P * (1 - P):
     the hessians rho_i * (1 - rho_i) of its documents less this.
     """
-    floats = np.zeros((FLOAT_ROWS, largest_query(first, last, queries)), np.float64)
+    _, _, floats = make_scratch(first, last, queries)
     share = np.zeros(len(sums), np.float64)
     for q in range(first, last):
         start = queries.pointer[q]

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.layout import (
-    FLOAT_ROWS,
-    GIVEN,
-    INTEGER_COLUMNS,
-    INTEGER_ROWS,
-    ORDER,
-    largest_query,
-)
+from rankforce.kernels.layout import GIVEN, ORDER, make_scratch
 from rankforce.kernels.load import load_scores
 from rankforce.kernels.ranking import SELECT_AT_MOST, select_top, sort_by_score
 
@@ -232,9 +225,7 @@ def measure_block(
     m reads row column_of[m], to rank end_of[m]; `depth` is the largest of these, or beyond all
     documents where ties matter. Queries without a document are left as they are.
     """
-    size = largest_query(first, last, queries)
-    integers = np.empty((INTEGER_ROWS, max(size, INTEGER_COLUMNS)), np.int32)
-    floats = np.empty((FLOAT_ROWS, size))
+    size, integers, floats = make_scratch(first, last, queries)
     ranked = np.empty((len(columns), size))
     ends = np.empty(size, np.int64)
     scratch = np.empty((2, size + 1))

@@ -1,4 +1,4 @@
-"""What the registry knows about a metric, and how parameters become a definition."""
+"""What a metric is: what a label and a rank are worth; and what the registry knows about it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankforce.forces.entry import Parameters
-from rankforce.forces.gains import GainLike
-from rankforce.forces.tables import RankTable
+import numpy as np
+
+from rankforce.common.types import Floats
+from rankforce.measures.gains import GainLike
+
+# The values of ranks, or of rank distances. Ranks are 1-based, as in the formulas.
+RankTable = Callable[[Floats], Floats]
 
 Kind = Literal["sum", "average precision", "reciprocal rank", "cascade", "own"]
-Value = Literal["gain", "binary", "clicks", "stop"]
 Ideal = Literal["none", "best", "size", "k", "relevant", "reachable"]
 Ties = Literal["row", "average", "last"]
 NoRelevant = Literal[0, 1, "skip"]
@@ -20,17 +23,60 @@ NoRelevant = Literal[0, 1, "skip"]
 OwnMetric = Callable[[Any, Any], float]
 
 
+def discount(rank: Floats) -> Floats:
+    """d(r) = 1 / log2(1 + r)."""
+    return np.asarray(1.0 / np.log2(1.0 + rank))
+
+
+def inside(cutoff: int) -> RankTable:
+    """1 up to `cutoff`, 0 beyond: the value of a rank for P@k and Recall@k."""
+    return lambda rank: np.where(rank <= cutoff, 1.0, 0.0)
+
+
+def beyond(cutoff: int) -> RankTable:
+    """max(r - k, 0): the value of a rank for ARP and ARPb@k (Adalia et al. 2025, Corollary 5.4)."""
+    return lambda rank: (rank - cutoff).clip(0.0)
+
+
+def persistence(p: float) -> RankTable:
+    """(1 - p) p^(r-1): rank-biased precision (Moffat and Zobel 2008)."""
+    return lambda rank: np.asarray((1.0 - p) * p ** (rank - 1.0))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The checked parameters of `rf.metric`; those that an entry does not use stay unset."""
+
+    k: int | None = None
+    gain: GainLike | None = None
+    p: float = 0.8
+    max_label: float | None = None
+
+    @property
+    def cutoff(self) -> float:
+        """`k`, by default the whole list."""
+        return math.inf if self.k is None else self.k
+
+    def whole_k(self) -> int:
+        """`k` of a metric or an objective that cannot do without."""
+        assert self.k is not None
+        return self.k
+
+
 @dataclass(frozen=True)
 class Definition:
-    """A metric: what a document is worth, how ranks add that up, and what it is divided by."""
+    """A metric: what a document is worth, how ranks add that up, and what it is divided by.
+
+    Of a "sum", it is the sum of gain * position; its LambdaRank follows from it. In a "cascade" a
+    document is worth the probability to stop there.
+    """
 
     kind: Kind
-    value: Value = "binary"
-    gain: GainLike = "2^y-1"  # where `value` is "gain"
+    gain: GainLike = "binary"
     position: RankTable | None = None  # value of a rank, where `kind` is "sum"
     end: float = math.inf  # ranks beyond it count nothing
     ideal: Ideal = "none"
-    max_label: float | None = None  # of "stop"; None: the largest label of the data
+    max_label: float | None = None  # of a "cascade"; None: the largest label of the data
     rel: float | None = None  # the least label that is relevant; None: all above 0
     ties: Ties = "row"
     is_share: bool = True  # from 0 to 1, so that percent make sense

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
-from rankforce.forces.base import AnyObjective
-from rankforce.forces.entry import Parameters
-from rankforce.forces.gains import GainLike, check_gain
-from rankforce.forces.objective import Additive
-from rankforce.forces.tables import RankTable
-from rankforce.measures.definition import Definition, Entry, NoRelevant, OwnMetric
-from rankforce.measures.metric import Metric
-from rankforce.measures.names import parse_name, split_names
-from rankforce.measures.presets import find_preset, preset_parameters
+from rankforce.measures.definition import Definition, Entry, NoRelevant, OwnMetric, Parameters
+from rankforce.measures.gains import GainLike, check_gain
+from rankforce.measures.metric import Measurable, Metric
+from rankforce.measures.names import find_preset, parse_name, preset_parameters, split_names
 from rankforce.measures.registry import ENTRIES
 
-MetricLike = str | OwnMetric | Metric | Additive
+MetricLike = str | OwnMetric | Metric | Measurable
 _SCORE_TYPES = ("float64", "float32")
 
 
@@ -94,8 +85,8 @@ def metric(
         if given or name is not None or higher_is_better is not None:
             raise RankforceError(f"{what!r} is made already: give its name to change parameters")
         return what
-    if isinstance(what, AnyObjective):
-        return _of_objective(what, name, given | _told(higher_is_better=higher_is_better))
+    if isinstance(what, Measurable):
+        return what.as_metric(name, given | _told(higher_is_better=higher_is_better))
     if callable(what):
         return _own(what, name, higher_is_better is not False, given)
     if not isinstance(what, str):
@@ -121,7 +112,7 @@ def asked_for(given: Any) -> list[Any]:
     >>> asked_for(["ndcg@5, mrr", min])
     ['ndcg@5', 'mrr', <built-in function min>]
     """
-    is_one = isinstance(given, (str, Metric, AnyObjective)) or callable(given)
+    is_one = isinstance(given, (str, Metric, Measurable)) or callable(given)
     several = [given] if is_one else list(given)
     return [
         name for one in several for name in (split_names(one) if isinstance(one, str) else [one])
@@ -139,12 +130,19 @@ def _named(what: str, given: dict[str, Any]) -> Metric:
             raise RankforceError(f"{what!r} says {key}={value}, but {key}={given[key]!r} was given")
     kept = given | named
     preset = kept.pop("preset", None)
-    source = _check_source(kept.pop("source", None))
+    source = check_source(kept.pop("source", None))
     for key in kept:
         if key not in entry.parameters:
             has = ", ".join([*entry.parameters, "source"])
             raise RankforceError(f"metric {entry.name!r} has no parameter {key!r}: it has {has}")
-    kept = _check_values(kept, entry)
+    kept = check_parameters(
+        kept,
+        no_relevant=check_no_relevant,
+        rel=lambda value: check_number("rel", value, least=0.0),
+        ties=lambda value: check_choice("ties", value, entry.ties),
+        over=lambda value: check_choice("over", value, entry.over),
+        score_type=lambda value: check_choice("score_type", value, _SCORE_TYPES),
+    )
     usual = _usual(entry)
     if preset is not None:
         preset, found = find_preset(preset)
@@ -220,61 +218,8 @@ def _title(entry: Entry, told: dict[str, Any], preset: str | None) -> str:
     return entry.name + at + (f"({', '.join(inside)})" if inside else "")
 
 
-def _of_objective(what: AnyObjective, name: str | None, given: dict[str, Any]) -> Metric:
-    """The metric that an objective of one's own is for."""
-    if not isinstance(what, Additive):
-        raise RankforceError(
-            f"{what.name} is an objective and no metric: give a name as in 'NDCG@10', "
-            "a function, or an rf.additive, which is both"
-        )
-    for key in given:
-        if key != "no_relevant":
-            raise RankforceError(f"{what.name!r} has no parameter {key!r}: give it to rf.additive")
-    kept = {key: _check_no_relevant(value) for key, value in given.items()}
-    aim = what.description
-    assert aim.position is not None
-    cutoff = aim.flat_beyond
-    is_over = cutoff < math.inf and not aim.position(np.array([cutoff + 1.0])).any()
-    definition = Definition(
-        "sum",
-        "gain",
-        gain=aim.gain,
-        position=_falling(aim.position, what.name),
-        end=cutoff if is_over else math.inf,
-        ideal="none" if aim.ideal == "none" else "best",
-        is_share=aim.ideal != "none",
-    )
-    title = _check_title(what.name if name is None else name)
-    return Metric(
-        title,
-        definition,
-        k=None if cutoff == math.inf else int(cutoff),
-        no_relevant=kept.get("no_relevant"),
-        source=what.source,
-        higher_is_better=True,
-        recipe=(metric, what, _told(name=name) | kept),
-        about={"formula": "sum of gain(label) * value(rank)", "source": "the user"},
-    )
-
-
-def _falling(position: RankTable, name: str) -> RankTable:
-    """The same values of ranks; where one rises, a list by labels would not be the ideal one."""
-
-    def values(ranks: Floats) -> Floats:
-        found = position(ranks)
-        rises = np.flatnonzero(np.diff(found) > 0.0)
-        if rises.size:
-            rank = int(ranks[rises[0]])
-            raise RankforceError(
-                f"{name!r} as a metric: the value of rank {rank + 1} is above that of rank {rank}, "
-                "but values of ranks must not rise"
-            )
-        return found
-
-    return values
-
-
-def _check_title(title: Any) -> str:
+def check_title(title: Any) -> str:
+    """The name of a metric, a text that is not empty."""
     if not isinstance(title, str) or not title:
         raise RankforceError(f"the name of a metric is {title!r}: it must be a text")
     return title
@@ -286,12 +231,8 @@ def _own(
     for key in given:
         if key not in ("no_relevant", "source"):
             raise RankforceError(f"a function of one's own has no parameter {key!r}: put it inside")
-    checks: dict[str, Callable[[Any], Any]] = {
-        "no_relevant": _check_no_relevant,
-        "source": _check_source,
-    }
-    kept = {key: checks[key](value) for key, value in given.items()}
-    title = _check_title(_name_of(function, kept) if name is None else name)
+    kept = check_parameters(given, no_relevant=check_no_relevant, source=check_source)
+    title = check_title(_name_of(function, kept) if name is None else name)
     recipe = {"name": title, "higher_is_better": higher_is_better} | kept
     return Metric(
         title,
@@ -310,22 +251,13 @@ def _name_of(function: OwnMetric, kept: dict[str, Any]) -> str:
     return getattr(function, "__name__", "own metric") + source
 
 
-def _check_values(kept: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    checks: dict[str, Callable[[Any], Any]] = {
-        "k": lambda value: check_whole("k", value, least=1),
-        "no_relevant": _check_no_relevant,
-        "p": _check_persistence,
-        "max_label": lambda value: check_number("max_label", value, least=0.0),
-        "rel": lambda value: check_number("rel", value, least=0.0),
-        "gain": check_gain,
-        "ties": lambda value: check_choice("ties", value, entry.ties),
-        "over": lambda value: check_choice("over", value, entry.over),
-        "score_type": lambda value: check_choice("score_type", value, _SCORE_TYPES),
-    }
+def check_parameters(kept: dict[str, Any], **more: Callable[[Any], Any]) -> dict[str, Any]:
+    """Parameters that metrics and their objectives share, checked, and `more` with its checks."""
+    checks = _CHECKS | more
     return {key: checks[key](value) for key, value in kept.items()}
 
 
-def _check_source(value: Any) -> str | None:
+def check_source(value: Any) -> str | None:
     """A name that can stand in the name of a metric, and be read from there again."""
     if value is None:
         return None
@@ -343,7 +275,16 @@ def _check_persistence(value: Any) -> float:
     return found
 
 
-def _check_no_relevant(value: Any) -> NoRelevant:
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "k": lambda value: check_whole("k", value, least=1),
+    "p": _check_persistence,
+    "max_label": lambda value: check_number("max_label", value, least=0.0),
+    "gain": check_gain,
+}
+
+
+def check_no_relevant(value: Any) -> NoRelevant:
+    """What a query without relevant document counts."""
     for choice in (0, 1, "skip"):
         if not isinstance(value, bool) and value == choice:
             return choice

@@ -1,18 +1,29 @@
-"""The public face of a metric: one value per query."""
+"""The public face of a metric: one value per query, and their mean."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.measures.definition import Definition, NoRelevant
 
 if TYPE_CHECKING:
     from rankforce.measures.scoreboard import PreparedMetric
+
+
+class Measurable(ABC):
+    """What is no metric but may know one, where a metric is asked for: an objective."""
+
+    @abstractmethod
+    def as_metric(self, name: str | None, given: dict[str, Any]) -> Metric:
+        """The metric, with a name and parameters of `rf.metric`; an error if there is none."""
 
 
 class Metric:
@@ -129,6 +140,38 @@ class Metric:
         return _remake, self._recipe
 
 
+def mean(values: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Mean over the queries that count (NaN does not), by default each with the same weight.
+
+    Never above the largest value nor below the smallest; NaN if no query counts.
+
+    >>> mean([1.0, float("nan"), 0.0])
+    0.5
+    >>> mean([1.0, 0.0], weights=[3, 1])
+    0.75
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1:
+        raise RankforceError(f"values must be one number per query, got shape {found.shape}")
+    weight = np.ones(len(found)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weight.shape != found.shape:
+        raise RankforceError(
+            f"weights must be one number per query: there are {len(found)} queries, "
+            f"but weights have shape {weight.shape}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        message = "weights are finite numbers from 0 up"
+        raise RankforceError(f"weight of query {bad[0]} is {weight[bad[0]]}: {message}")
+    counts = ~np.isnan(found) & (weight > 0)
+    if not counts.any():
+        return float("nan")
+    found, weight = found[counts], weight[counts]
+    share = weight / weight.max()  # so that the sum of large weights stays finite
+    average = np.sum(found * share) / np.sum(share)
+    return float(np.clip(average, found.min(), found.max()))
+
+
 _OVER = {
     "size": "over min(k, n)",
     "k": "over k",
@@ -150,13 +193,11 @@ def _worth(definition: Definition) -> str:
     """What a document is worth."""
     if definition.kind == "own":
         return "the user's function"
-    if definition.value == "stop":
+    if definition.kind == "cascade":
         top = definition.max_label
         largest = "the largest label of the data" if top is None else f"{top:g}"
         return f"stop probability (2^y-1) / 2^max_label, max_label {largest}"
-    if definition.value == "clicks":
-        return "gain 2^(4c)-1"
-    if definition.value == "binary" or definition.gain == "binary":
+    if definition.gain == "binary":
         return (
             "relevant is y > 0"
             if definition.rel is None

@@ -1,4 +1,4 @@
-"""The grammar of metrics' names, with the spellings of other tools.
+"""The grammar of metrics' names, with the spellings of other tools and their conventions.
 
 A name says everything: "NDCG@10", "P@5(rel=2, over=k)", "RBP(0.8)", "MAP(trec_eval)",
 "CNDCG@3(source=click)". Case does not matter but in the name of a source.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
+from rankforce.common.checks import listed
 from rankforce.common.errors import RankforceError
 from rankforce.measures.definition import Entry
 from rankforce.measures.registry import ENTRIES
@@ -19,6 +21,7 @@ _CUTOFF = re.compile(r"(.*?[a-z])(?:@|[_.]cut[_.]|[_.])([0-9]+)")
 # In parentheses at the end, or before the cutoff as ir-measures writes them.
 _INSIDE = re.compile(r"([^()]*)\(([^()]*)\)([^()]*)")
 _TEXTS = {"gain", "ties", "over", "score_type", "preset"}
+Named = TypeVar("Named", bound=Any)  # has a name and aliases
 _NUMBERS = {"k", "no_relevant", "p", "max_label", "rel"}
 
 
@@ -29,7 +32,8 @@ class Parsed(NamedTuple):
     parameters: dict[str, Any]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """A name without what does not count in it: case, spaces, `-` and `_`."""
     return re.sub(r"[\s_-]", "", name.lower())
 
 
@@ -37,11 +41,19 @@ def _squeeze(text: str) -> str:
     return re.sub(r"\s", "", text.lower())
 
 
-def _names() -> dict[str, Entry]:
-    return {_plain(name): entry for entry in ENTRIES for name in (entry.name, *entry.aliases)}
+def by_name(entries: Iterable[Named]) -> dict[str, Named]:
+    """The entries of a registry by their plain names and aliases."""
+    return {plain(name): entry for entry in entries for name in (entry.name, *entry.aliases)}
 
 
-_BY_NAME = _names()
+def suggest(name: str, entries: Mapping[str, Any]) -> str:
+    """Which entries a plain name may mean, as the start of a sentence; nothing if none is close."""
+    close = difflib.get_close_matches(name, entries, n=3, cutoff=0.5)
+    names = dict.fromkeys(entries[match].name for match in close)
+    return f"did you mean {' or '.join(map(repr, names))}? " if names else ""
+
+
+_BY_NAME = by_name(ENTRIES)
 
 
 def parse_name(name: str) -> Parsed:
@@ -77,9 +89,9 @@ def parse_name(name: str) -> Parsed:
     for key in parameters:
         if [other for other, _ in said].count(key) > 1:
             raise RankforceError(f"{name!r} says {key} twice")
-    entry = _BY_NAME.get(_plain(rest))
+    entry = _BY_NAME.get(plain(rest))
     if entry is None:
-        raise RankforceError(_unknown(name, _plain(rest)))
+        raise RankforceError(_unknown(name, plain(rest)))
     if "k" in parameters and entry.cutoff == "none":
         k = parameters["k"]
         raise RankforceError(f"{name!r}: {entry.name} has no cutoff, so @{k} means nothing")
@@ -124,12 +136,76 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _unknown(name: str, plain: str) -> str:
-    close = difflib.get_close_matches(re.sub(r"[^a-z]", "", plain), _BY_NAME, n=3, cutoff=0.5)
-    names = list(dict.fromkeys(_BY_NAME[match].name for match in close))
-    hint = f"did you mean {' or '.join(repr(n) for n in names)}? " if names else ""
+def _unknown(name: str, plain_name: str) -> str:
+    hint = suggest(re.sub(r"[^a-z]", "", plain_name), _BY_NAME)
     choices = ", ".join(entry.name for entry in ENTRIES)
     return (
         f"unknown metric {name!r}: {hint}Choose one of {choices}, with a cutoff as in 'NDCG@10' "
         "and parameters as in 'RBP(0.8)' or 'P@5(rel=2)'"
     )
+
+
+class Preset(NamedTuple):
+    """How one tool computes its metrics."""
+
+    tool: str
+    metrics: dict[str, dict[str, Any]]  # parameters by name of a metric; the tool has no others
+    without_cutoff: frozenset[str] = frozenset()  # metrics that it has for whole lists only
+    usual_k: int | None = None  # the cutoff where none is said; None: the whole list
+
+
+_SINGLE = {"score_type": "float32"}
+_TREC = _SINGLE | {"no_relevant": 0}
+
+# As of LightGBM 4.7, XGBoost 3.2, scikit-learn 1.9 and trec_eval 9.0; tests/parity compares them.
+PRESETS = {
+    "lightgbm": Preset("LightGBM", {"NDCG": {"no_relevant": 1}, "MAP": {"no_relevant": 1}}),
+    "xgboost": Preset(
+        "XGBoost",
+        {"NDCG": _SINGLE | {"no_relevant": 1}, "MAP": _SINGLE | {"no_relevant": 1}, "P": _SINGLE},
+        usual_k=32,
+    ),
+    "sklearn": Preset(
+        "scikit-learn",
+        {
+            "NDCG": {"gain": "y", "no_relevant": 0, "ties": "average"},
+            "DCG": {"gain": "y", "ties": "average"},
+            "MAP": {"ties": "last"},
+        },
+        without_cutoff=frozenset({"MAP"}),
+    ),
+    "trec_eval": Preset(
+        "trec_eval",
+        {
+            "NDCG": _TREC | {"gain": "y"},
+            "MAP": _TREC | {"over": "relevant"},
+            "P": _TREC | {"over": "k"},
+            "Recall": _TREC,
+            "MRR": _TREC,
+        },
+    ),
+}
+_ALIASES = {"lgb": "lightgbm", "xgb": "xgboost", "scikit-learn": "sklearn", "trec": "trec_eval"}
+
+
+def find_preset(name: Any) -> tuple[str, Preset]:
+    """The preset called `name`, with its canonical name.
+
+    >>> find_preset("scikit-learn")[0]
+    'sklearn'
+    """
+    plain = name.lower() if isinstance(name, str) else name
+    plain = _ALIASES.get(plain, plain)
+    if plain not in PRESETS:
+        raise RankforceError(f"preset is {name!r}: choose {listed(PRESETS)}")
+    return plain, PRESETS[plain]
+
+
+def preset_parameters(preset: Preset, entry: Entry, k: int | None) -> dict[str, Any]:
+    """How the tool computes `entry`, or an error if it does not."""
+    if entry.name not in preset.metrics:
+        has = ", ".join(preset.metrics)
+        raise RankforceError(f"{preset.tool} has no {entry.name}: its preset is for {has}")
+    if k is not None and entry.name in preset.without_cutoff:
+        raise RankforceError(f"{preset.tool} has {entry.name} for whole lists only, not @{k}")
+    return preset.metrics[entry.name]

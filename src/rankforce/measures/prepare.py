@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
-from rankforce.forces.gains import GainError, gain_values
 from rankforce.kernels import metrics as kernel
 from rankforce.measures.definition import Definition, Ties
+from rankforce.measures.gains import (
+    CLICKS,
+    GainError,
+    NoShareError,
+    gain_values,
+    stop_probabilities,
+)
 from rankforce.measures.metric import Metric
 
 _NO_END = 2**31 - 1
@@ -135,36 +141,20 @@ def is_relevant(definition: Definition, labels: Floats) -> NDArray[np.bool_]:
 
 
 def _column_key(definition: Definition) -> tuple[Any, ...]:
-    gain = definition.gain if definition.value == "gain" else None
-    if gain == "binary":
-        return ("binary", definition.rel)
-    return definition.value, gain, definition.max_label, definition.rel
+    if definition.kind == "cascade":
+        return definition.kind, definition.max_label
+    return definition.gain, definition.rel if definition.gain == "binary" else None
 
 
 def document_values(definition: Definition, labels: Floats, top: float) -> Floats:
     """What a document is worth, for each of the distinct `labels` in ascending order."""
-    if definition.value == "binary" or (definition.value, definition.gain) == ("gain", "binary"):
+    if definition.kind == "cascade":
+        return stop_probabilities(labels, definition.max_label, top)
+    if definition.gain == "binary":
         return is_relevant(definition, labels).astype(np.float64)
-    if definition.value == "gain":
-        return gain_values(definition.gain, labels)
-    if definition.value == "clicks":
-        for label in labels[:1], labels[-1:]:
-            if label.size and not 0.0 <= label[0] <= 1.0:
-                message = f"label {label[0]:g} is no share of clicks: it must lie from 0 to 1"
-                raise GainError(label[0], message)
-        return np.asarray(np.exp2(4.0 * labels) - 1.0)
-    return _stop_probabilities(definition.max_label, labels, top)
-
-
-def _stop_probabilities(max_label: float | None, labels: Floats, largest: float) -> Floats:
-    """(2^y - 1) / 2^max_label."""
-    if not labels.size:
-        return labels
-    top = largest if max_label is None else max_label
-    if labels[-1] > top:
-        raise GainError(labels[-1], f"label {labels[-1]:g} is above max_label={top:g}")
-    gain_values("2^y-1", labels)  # refuses labels that are negative or too large
-    return np.asarray(np.exp2(labels - top) - 2.0**-top)
+    if definition.gain == CLICKS and labels.size and labels[0] < 0.0:
+        raise NoShareError(labels[0])
+    return gain_values(definition.gain, labels)
 
 
 def divisors(metric: Metric, best: Floats, relevant: Floats, sizes: NDArray[np.int64]) -> Floats:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal
 
-from rankforce.common.types import Floats
-from rankforce.forces.entry import Parameters
-from rankforce.forces.tables import discount, inside, persistence
-from rankforce.measures.definition import Definition, Entry
+from rankforce.measures.definition import (
+    Definition,
+    Entry,
+    Parameters,
+    beyond,
+    discount,
+    inside,
+    persistence,
+)
+from rankforce.measures.gains import CLICKS, GainLike
 
 
 def build_dcg(
-    params: Parameters,
-    *,
-    normalised: bool = True,
-    value: Literal["gain", "binary", "clicks"] = "gain",
+    params: Parameters, *, normalised: bool = True, gain: GainLike = "2^y-1"
 ) -> Definition:
     """DCG@k, and NDCG@k with the gain, with b, or with clicks."""
     return Definition(
         "sum",
-        value,
-        gain=params.gain or "2^y-1",
+        params.gain or gain,
         position=discount,
         end=params.cutoff,
         ideal="best" if normalised else "none",
@@ -53,7 +54,7 @@ def build_reciprocal_rank(params: Parameters) -> Definition:
 
 def build_err(params: Parameters) -> Definition:
     """ERR@k."""
-    return Definition("cascade", "stop", end=params.cutoff, max_label=params.max_label)
+    return Definition("cascade", end=params.cutoff, max_label=params.max_label)
 
 
 def build_rbp(params: Parameters) -> Definition:
@@ -63,13 +64,8 @@ def build_rbp(params: Parameters) -> Definition:
 
 def build_arp(params: Parameters) -> Definition:
     """ARP, and ARPb@k where there is a cutoff."""
-    k = params.k or 0
-
-    def ranks_beyond(rank: Floats) -> Floats:
-        return (rank - k).clip(0.0)
-
     gain = params.gain or "binary"
-    return Definition("sum", "gain", gain=gain, position=ranks_beyond, is_share=False)
+    return Definition("sum", gain, position=beyond(params.k or 0), is_share=False)
 
 
 _GAIN = frozenset({"gain"})
@@ -93,7 +89,7 @@ ENTRIES = [
     ),
     Entry(
         "BNDCG",
-        functools.partial(build_dcg, value="binary"),
+        functools.partial(build_dcg, gain="binary"),
         "NDCG with gain b",
         "Adalia et al. 2025, section 5.3",
         _REL,
@@ -102,7 +98,7 @@ ENTRIES = [
     ),
     Entry(
         "CNDCG",
-        functools.partial(build_dcg, value="clicks"),
+        functools.partial(build_dcg, gain=CLICKS),
         "NDCG with gain 2^(4c) - 1 of labels c from 0 to 1",
         "Svore et al. 2011, eq. 9",
         no_relevant=1,

@@ -13,11 +13,9 @@ from rankforce.common.threads import check_threads, run_blocks
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.data.ranking_data import RankingData
-from rankforce.forces.prepare import check_labels
-from rankforce.forces.sources import LABEL, count_rows
 from rankforce.kernels import layout
 from rankforce.kernels import metrics as kernel
-from rankforce.measures.columns import read_columns
+from rankforce.measures.labels import LABEL, check_labels, count_rows, read_columns
 from rankforce.measures.make import metric as make_metric
 from rankforce.measures.metric import Metric
 from rankforce.measures.prepare import Plan, Source, divisors, is_relevant, make_plan

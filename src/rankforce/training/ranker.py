@@ -18,8 +18,7 @@ from rankforce.data.queries import Ranking, rank_documents
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import mark_missing
 from rankforce.forces.base import AnyObjective
-from rankforce.measures.average import mean
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +12,9 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.scorecard import Scorecard
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.mixed import parts_of
-from rankforce.measures.average import mean
 from rankforce.measures.make import asked_for
 from rankforce.measures.make import metric as make_metric
-from rankforce.measures.metric import Metric
+from rankforce.measures.metric import Metric, mean
 from rankforce.measures.names import parse_name
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.eval_functions import OfAllRows, OfRows, labels_first
@@ -118,18 +115,9 @@ def default_metric(objective: AnyObjective, k: int | None) -> str:
     >>> default_metric(rf.objective("lambdagap-x+", k=5), 5)
     'p@5'
     >>> default_metric(rf.objective("lambdarank(rbp)", p=0.5), 5)
-    'rbp(p=0.5)'
+    'rbp(0.5)'
     """
-    first = parts_of(objective)[0].objective
-    name = first.name.lower()
-    at = f"@{k}" if k else "@10"
-    if named := re.match(r"lambdarank\((\w+)", name):
-        entry, _ = parse_name(named[1])
-        persistence = first.arguments.get("p")
-        shown = f"(p={persistence:g})" if named[1] == "rbp" and persistence is not None else ""
-        return named[1] + (shown if entry.cutoff == "none" else at)
-    is_precision = name.startswith(("lambdagap", "lambdarank-p", "lambdarank-arpb", "binranknet"))
-    return ("p" if is_precision else "ndcg") + at
+    return objective.metric(k).key
 
 
 class Trail:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rankforce.diagnostics.pair_forces import pair_forces
+from rankforce.diagnostics import pair_forces
 from tests.show.report.explorer_page import (
     EVIL,
     OBJECTIVES,

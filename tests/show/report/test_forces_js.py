@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.diagnostics import pair_forces
 from rankforce.diagnostics.coherence import incoherence
-from rankforce.diagnostics.pair_forces import pair_forces
 from tests.contract.cases import CASES, OF_CLICKS, PAIRWISE, Case, assert_close, draw_labels
 from tests.show.report.browser import open_page
 from tests.show.report.in_page import Floats, Lists, compute, script

@@ -16,17 +16,15 @@ from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.explain.explained import FALSE, MISSED, Document, Explained
 from rankforce.diagnostics.grades import Grades
-from rankforce.diagnostics.pair_forces import PairForces, find_pair_forces
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
 from rankforce.evaluation.judge import model_scores
-from rankforce.forces.base import AnyObjective
+from rankforce.forces.base import AnyObjective, PairForces
 from rankforce.forces.mixed import ObjectiveLike, parts_of
 from rankforce.forces.named import at_cutoff, known_cutoff, title_of
-from rankforce.forces.prepared import check_scores
-from rankforce.forces.sources import index_of
+from rankforce.forces.ready import check_scores
+from rankforce.measures.labels import index_of
 from rankforce.measures.make import metric as make_metric
 from rankforce.measures.scoreboard import Scoreboard
-from rankforce.training.watch import default_metric
 
 
 class Subject(NamedTuple):
@@ -168,7 +166,7 @@ def _metric_values(objective: AnyObjective, subject: Subject, k: int) -> dict[st
     source = getattr(parts_of(objective)[0].objective, "source", None)
     if isinstance(labels, RankingData) and not labels.has_labels and source is None:
         return {}
-    names = dict.fromkeys([f"ndcg@{k}", f"p@{k}", default_metric(objective, k)])
+    names = dict.fromkeys([f"ndcg@{k}", f"p@{k}", objective.metric(k).key])
     metrics = [make_metric(name, source=source) for name in names]
     index = None if isinstance(labels, RankingData) else subject.queries
     board = Scoreboard(metrics, labels, index=index)
@@ -181,9 +179,7 @@ def _explain_one(
 ) -> Explained:
     norm, iteration = choice.norm, choice.iteration
     view = scene.view(subject.scores, Now(norm, iteration))
-    found = find_pair_forces(
-        scene.ready, subject.scores, query=number, norm=norm, iteration=iteration
-    )
+    found = scene.ready.pair_forces(subject.scores, query=number, norm=norm, iteration=iteration)
     order = np.argsort(-found.force, kind="stable")
     return Explained(
         subject.ids[number],

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rankforce.common.checks import check_whole
 from rankforce.common.types import plain
-from rankforce.diagnostics.pair_forces import PairForces
+from rankforce.forces.base import PairForces
 
 FALSE, MISSED = "false", "missed"
 

@@ -13,8 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import index_queries
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.view import USUAL_K
-from rankforce.forces.base import AnyObjective
+from rankforce.forces.base import USUAL_K, AnyObjective
 from rankforce.forces.description import Cost, Description
 from rankforce.forces.make import objective as make_objective
 from rankforce.forces.make import objectives
@@ -22,8 +21,8 @@ from rankforce.forces.mixed import Mixed, Part, parts_of
 from rankforce.forces.named import at_cutoff, known_cutoff, title_of
 from rankforce.forces.objective import Objective
 from rankforce.forces.prepare import sort_labels
-from rankforce.forces.sources import LABEL
-from rankforce.forces.tables import discount
+from rankforce.measures.definition import discount
+from rankforce.measures.labels import LABEL
 from rankforce.measures.metric import Metric
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Objectives whose weight no rank decides: RankNet and the ARP losses. They need no sorting."""
+"""Objectives that need no sorting: no rank decides what RankNet and the ARP losses weigh, nor the
+forces of a whole list at once, which are no sum over pairs."""
 
 from __future__ import annotations
 
-from rankforce.forces.description import Description
-from rankforce.forces.entry import Entry, Parameters
+from rankforce.forces.description import Description, Entry, Parameters
 
 
 def build_ranknet(params: Parameters) -> Description:
@@ -26,10 +26,15 @@ def build_arp2(params: Parameters) -> Description:
     return Description(gain="label difference", constant=1.0)
 
 
+def build_xendcg(params: Parameters) -> Description:
+    """The cross entropy of NDCG: the softmax of scores against gains that are drawn anew."""
+    return Description(listwise="xendcg")
+
+
 _LOSS = "Wang et al. 2018"
 _COST = "O(n^2), no sort"
 
-ENTRIES = [
+PAIRWISE = [
     Entry(
         "RankNet",
         build_ranknet,
@@ -46,6 +51,7 @@ ENTRIES = [
         "Adalia et al. 2025, Corollary 5.5",
         _COST,
         has_cutoff=False,
+        metric="P",
     ),
     Entry(
         "LambdaLoss-ARP1",
@@ -64,5 +70,18 @@ ENTRIES = [
         _COST,
         aliases=("arp-loss2",),
         has_cutoff=False,
+    ),
+]
+
+LISTWISE = [
+    Entry(
+        "xendcg",
+        build_xendcg,
+        "no pairs: t - softmax(s) and its next two orders; t ~ 2^y - gamma, gamma from [0, 1]",
+        "Bruch et al. 2021",
+        "O(n), no sort",
+        has_cutoff=False,
+        listwise=True,
+        aliases=("rank_xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
     ),
 ]

@@ -13,6 +13,7 @@ from rankforce.common.types import Floats
 
 GainLike = str | Mapping[float, float] | Sequence[float] | Callable[[float], float]
 
+CLICKS = "2^(4c)-1"  # Svore et al. 2011, eq. 9, of labels c from 0 to 1
 _NAMES = {
     "2^y-1": "2^y-1",
     "2**y-1": "2^y-1",
@@ -24,9 +25,9 @@ _NAMES = {
     "identity": "y",
     "binary": "binary",
     "b": "binary",
-    "2^(4c)-1": "2^(4c)-1",
-    "2^4c-1": "2^(4c)-1",
-    "clicks": "2^(4c)-1",
+    CLICKS: CLICKS,
+    "2^4c-1": CLICKS,
+    "clicks": CLICKS,
 }
 
 
@@ -36,6 +37,14 @@ class GainError(RankforceError):
     def __init__(self, label: float, message: str) -> None:
         super().__init__(message)
         self.label = label
+
+
+class NoShareError(GainError):
+    """A label that is no share of clicks."""
+
+    def __init__(self, label: float) -> None:
+        message = f"label {label:g} is no share of clicks: it must lie from 0 to 1"
+        super().__init__(label, message)
 
 
 def check_gain(gain: Any) -> GainLike:
@@ -84,7 +93,7 @@ def gain_values(gain: GainLike, labels: Floats) -> Floats:
             raise GainError(labels[0], message)
         if gain == "y":
             return labels
-        if gain == "2^(4c)-1":  # Svore et al. 2011, eq. 9
+        if gain == CLICKS:
             return _click_gains(labels)
         with np.errstate(over="ignore"):
             values = np.exp2(labels) - 1.0
@@ -94,10 +103,22 @@ def gain_values(gain: GainLike, labels: Floats) -> Floats:
     return values
 
 
+def stop_probabilities(labels: Floats, max_label: float | None, largest: float) -> Floats:
+    """(2^y - 1) / 2^max_label, by default of the `largest`, for each of the distinct `labels`.
+
+    >>> stop_probabilities(np.array([0.0, 1.0, 2.0]), None, 2.0)
+    array([0.  , 0.25, 0.75])
+    """
+    top = largest if max_label is None else max_label
+    if labels.size and labels[-1] > top:
+        raise GainError(labels[-1], f"label {labels[-1]:g} is above max_label={top:g}")
+    gain_values("2^y-1", labels)  # refuses labels that are negative or too large
+    return np.asarray(np.exp2(labels - top) - 2.0**-top)
+
+
 def _click_gains(labels: Floats) -> Floats:
     if labels.size and labels[-1] > 1.0:
-        message = f"label {labels[-1]:g} is no share of clicks: it must lie from 0 to 1"
-        raise GainError(labels[-1], message)
+        raise NoShareError(labels[-1])
     return np.asarray(np.exp2(4.0 * labels) - 1.0)
 
 

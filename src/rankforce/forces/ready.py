@@ -1,0 +1,274 @@
+"""An objective bound to labels: what it can be asked, checked once; and a sum of several."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankforce.common.checks import check_whole
+from rankforce.common.errors import RankforceError
+from rankforce.common.threads import check_threads
+from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
+from rankforce.forces.base import PairForces, Pairs
+from rankforce.kernels import layout
+
+NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
+NO_INTEGERS = np.empty(0, np.int64)
+NO_FLOATS = np.empty(0)
+NO_PAIRS = PairForces(NO_INTEGERS, NO_INTEGERS, NO_FLOATS, NO_FLOATS)
+
+
+class Moment(NamedTuple):
+    """Scores, and how forces are found there."""
+
+    scores: Floats
+    norm: str
+    iteration: int
+    threads: int
+
+
+class Trace(NamedTuple):
+    """Where forces come from: what to look at, and the arrays that take what was found."""
+
+    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
+    code: NDArray[np.int32]  # of each row's label
+    counts: NDArray[np.int64]  # pairs of each query
+    factors: Floats  # what the norm multiplies the forces of each query by
+    sources: Floats  # slots x codes: sums of magnitudes of forces
+    share: float = 1.0  # that is added
+
+
+class Ready(ABC):
+    """Everything that labels alone decide, done once; the calls take scores only."""
+
+    def __init__(self, index: QueryIndex) -> None:
+        self.index = index
+        self.sizes = index.sizes
+        self.rows = int(index.pointer[-1])
+
+    def gradients(
+        self,
+        scores: ArrayLike,
+        *,
+        norm: str = "none",
+        iteration: int = 0,
+        threads: int = 1,
+        out: tuple[Floats, Floats] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Forces and hessians at `scores`, one per row; `out` takes two arrays to write into.
+
+        >>> import numpy as np
+        >>> import rankforce as rf
+        >>> ready = rf.objective("lambdarank-ndcg", k=3).prepare([2, 0, 1])
+        >>> out = np.empty(3), np.empty(3)
+        >>> ready.gradients([0.1, 0.3, 0.2], norm="lightgbm", out=out)[0] is out[0]
+        True
+        """
+        found = check_out(out, self.rows)
+        self.push(self._moment(scores, norm, iteration, threads), *found)
+        return found
+
+    def shared_hessians(
+        self,
+        scores: Floats,
+        leaf: NDArray[np.int32],
+        leaves: int,
+        *,
+        norm: str,
+        iteration: int,
+        row_weight: Floats | None,
+        threads: int,
+    ) -> Floats:
+        """What moving a leaf as a whole takes from the sum of its documents' hessians.
+
+        For pairs: the sum over each leaf of the second derivatives of those with both documents in
+        it.
+        """
+        weight = NO_FLOATS if row_weight is None else row_weight
+        return self.share(self._moment(scores, norm, iteration, threads), leaf, weight, leaves)
+
+    def effective_pairs(
+        self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1
+    ) -> NDArray[np.int64]:
+        """Number of pairs whose weight is not 0, for each query; in a mix, one for each part."""
+        return self.count(self._moment(scores, "none", iteration, threads))
+
+    def pairs(self, scores: ArrayLike, *, query: int = 0, iteration: int = 0) -> Pairs:
+        """The pairs of one query that have a weight, part by part; `hi` and `lo` are rows."""
+        found = self.pair_forces(scores, query=query, norm="none", iteration=iteration)
+        return Pairs(found.hi, found.lo, found.weight)
+
+    def pair_forces(
+        self, scores: ArrayLike, *, query: int, norm: str, iteration: int
+    ) -> PairForces:
+        """The same with the force of each; forces of a list are in no pair."""
+        moment = self._moment(scores, norm, iteration, 1)
+        if not 0 <= query < max(len(self.sizes), 1):
+            raise RankforceError(f"query is {query}: there are {len(self.sizes)} queries")
+        return self.find_pairs(moment, query) if len(self.sizes) else NO_PAIRS
+
+    def trace(
+        self,
+        scores: ArrayLike,
+        *,
+        slot: NDArray[np.int32],
+        code: NDArray[np.int32],
+        codes: int,
+        norm: str,
+        iteration: int,
+        threads: int,
+    ) -> Trace:
+        """Count pairs, find factors of the norm (of a mix, those of its first part), and add up
+        where forces on documents that have a slot come from, by the other document's code."""
+        found = Trace(
+            slot,
+            code,
+            counts=np.zeros(len(self.sizes), np.int64),
+            factors=np.zeros(len(self.sizes)),
+            sources=np.zeros((int(slot.max(initial=-1)) + 1, codes)),
+        )
+        self.find_sources(self._moment(scores, norm, iteration, threads), found)
+        return found
+
+    def _moment(self, scores: ArrayLike, norm: str, iteration: int, threads: int) -> Moment:
+        return Moment(check_scores(scores, self.rows), norm, iteration, check_threads(threads))
+
+    @abstractmethod
+    def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
+        """Write `gradients`."""
+
+    @abstractmethod
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """Find `shared_hessians`; without weights of rows, all are 1."""
+
+    @abstractmethod
+    def count(self, moment: Moment) -> NDArray[np.int64]:
+        """Find `effective_pairs`."""
+
+    @abstractmethod
+    def find_pairs(self, moment: Moment, query: int) -> PairForces:
+        """Find `pair_forces` of a query that is there."""
+
+    @abstractmethod
+    def find_sources(self, moment: Moment, trace: Trace) -> None:
+        """Fill a trace."""
+
+
+class MixedPrepared(Ready):
+    """The sum of several objectives, each with a weight that may move."""
+
+    def __init__(
+        self,
+        ready: Sequence[Ready],
+        weights: Callable[[int], Sequence[float]],
+        index: QueryIndex,
+    ) -> None:
+        super().__init__(index)
+        self._ready = ready
+        self._weights = weights
+        self._scratch: tuple[Floats, Floats] | None = None
+
+    def _parts(self, moment: Moment) -> list[tuple[float, Ready]]:
+        """The objectives that count now, and how much."""
+        weights = self._weights(moment.iteration)
+        return [(w, ready) for w, ready in zip(weights, self._ready, strict=True) if w > 0.0]
+
+    def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
+        """Add up the forces of the parts."""
+        found = lam, hess
+        parts = self._parts(moment)
+        for number, (weight, ready) in enumerate(parts):
+            into = self._room() if number else found
+            ready.push(moment, *into)
+            for total, part in zip(found, into, strict=True):
+                if weight != 1.0:
+                    part *= weight
+                if number:
+                    total += part
+        if not parts:
+            lam.fill(0.0)
+            hess.fill(0.0)
+
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """Add up those of the parts."""
+        total = np.zeros(leaves)
+        for weight, ready in self._parts(moment):
+            total += weight * ready.share(moment, leaf, row_weight, leaves)
+        return total
+
+    def count(self, moment: Moment) -> NDArray[np.int64]:
+        """Add up those of the parts."""
+        counts = np.zeros(len(self.sizes), np.int64)
+        for _, ready in self._parts(moment):
+            counts += ready.count(moment)
+        return counts
+
+    def find_pairs(self, moment: Moment, query: int) -> PairForces:
+        """Those of the first part, then those of the others."""
+        found = [NO_PAIRS]
+        for share, ready in self._parts(moment):
+            hi, lo, weight, force = ready.find_pairs(moment, query)
+            found.append(PairForces(hi, lo, share * weight, share * force))
+        return PairForces(*map(np.concatenate, zip(*found, strict=True)))
+
+    def find_sources(self, moment: Moment, trace: Trace) -> None:
+        """Add up those of the parts; factors are those of the first."""
+        rest = trace._replace(
+            counts=np.zeros_like(trace.counts), factors=np.zeros_like(trace.factors)
+        )
+        for number, (weight, ready) in enumerate(self._parts(moment)):
+            into = rest if number else trace
+            ready.find_sources(moment, into._replace(share=trace.share * weight))
+            if number:
+                trace.counts[:] += rest.counts
+
+    def _room(self) -> tuple[Floats, Floats]:
+        if self._scratch is None:
+            self._scratch = np.empty(self.rows), np.empty(self.rows)
+        return self._scratch
+
+
+def refuse_scores(bad: list[int], values: Floats) -> None:
+    """Kernels answer with the query whose scores are not finite, or -1."""
+    if max(bad) < 0:
+        return
+    row = int(np.flatnonzero(~np.isfinite(values))[0])
+    raise RankforceError(f"score of row {row} is {values[row]}: scores must be finite")
+
+
+def check_scores(scores: ArrayLike, rows: int) -> Floats:
+    """One float64 number for each row."""
+    values = np.ascontiguousarray(scores, dtype=np.float64)
+    if values.shape != (rows,):
+        raise RankforceError(f"scores have shape {values.shape}, but there are {rows} labels")
+    return values
+
+
+def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Floats]:
+    """Two arrays to write into, new ones if there are none."""
+    if out is None:
+        return np.empty(rows), np.empty(rows)
+    for array in out:
+        is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
+        if not is_float or array.shape != (rows,) or not array.flags.c_contiguous:
+            raise RankforceError(f"out must be two float64 arrays of {rows} numbers")
+    return out
+
+
+def norm_and_draw(objective: Any, moment: Moment) -> tuple[int, np.uint64, np.uint64]:
+    """Norm, and seed and iteration of random draws, as kernels take them."""
+    norm = objective.norm or moment.norm
+    if norm not in NORMS:
+        raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
+    mask = 2**64 - 1
+    whole = check_whole("iteration", moment.iteration)
+    return NORMS[norm], np.uint64(objective.seed & mask), np.uint64(whole & mask)
