@@ -13,6 +13,7 @@ import json
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 from rankforce.cli.files import DATA, add_columns, columns_of
 from rankforce.common.errors import RankforceError
@@ -107,8 +108,9 @@ def run(options: argparse.Namespace) -> None:
     if options.plot:
         found.plot(place / "tuning.png")
     if options.json:
-        record = {"value": found.best.value, "metric": found.metric.name, "out": str(place)}
-        print(json.dumps(record | {"settings": found.settings, "trials": found.records()}))
+        record: dict[str, Any] = {"value": found.best.value, "metric": found.metric.name}
+        record |= {"settings": found.settings, "trials": found.records(), "out": str(place)}
+        print(json.dumps(record, default=repr))
         return
     print(found)
     print(f"\n{place}: {found.metric.name} {found.best.value:.4f}, trial {found.best.number}")

@@ -29,6 +29,7 @@ from rankforce.experiments.trials import DONE, FAILED, PRUNED, Storage, Trial, i
 from rankforce.experiments.tuning import Tuning
 from rankforce.forces.base import AnyObjective
 from rankforce.training.aliases import ALIASES
+from rankforce.training.eval_functions import of_queries
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint
 from rankforce.training.watch import Watched, best_iteration, make_metrics
@@ -146,7 +147,9 @@ class Study:
         self.metrics: Watched = make_metrics(
             wanted, settings.make_objective(), k=settings.k, cutoffs=settings.eval_at or ()
         )
-        self.higher = bool(getattr(self.metrics[0], "higher_is_better", True))
+        if self.metrics.card is not None:
+            raise RankforceError("a search is for one number: give a metric, not a scorecard")
+        self.higher = of_queries(self.metrics)[0].higher_is_better
         self.data, self.valid, self.folds = data, valid, 0 if valid is not None else folds
         self.parts = [(data, valid)] if valid is not None else _fold(data, folds, settings.seed)
         self.seed = settings.seed
@@ -276,7 +279,7 @@ class Study:
         stops = self.valid is not None and settings.get("early_stopping_rounds") is not None
         if not stops:
             settings |= {"n_estimators": best.trees, "early_stopping_rounds": None}
-        settings["eval_metric"] = [one.name for one in self.metrics]
+        settings["eval_metric"] = _named(self.metrics)
         settings = {name: value for name, value in settings.items() if value is not None}
         ranker = Ranker(**settings, threads=self.threads, progress=False)
         watched = [] if self.valid is None else [self.valid]
@@ -378,6 +381,15 @@ def _mean_curve(curves: Sequence[Sequence[float]]) -> Floats:
     filled = [[*one, *[one[-1]] * (longest - len(one))] for one in curves]
     mean: Floats = np.mean(filled, axis=0)
     return mean
+
+
+def _named(metrics: Watched) -> Any:
+    """The metrics by their names, where names say all about them."""
+    named = [one.name for one in metrics]
+    try:
+        return named if make_metrics(named, None, k=None) == metrics else metrics
+    except RankforceError:  # a function of the user's
+        return metrics
 
 
 def _as_table(objective: AnyObjective) -> Any:

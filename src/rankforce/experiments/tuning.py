@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder, write_whole
+from rankforce.common.notes import note
 from rankforce.common.types import Floats
 from rankforce.experiments.space import Space
 from rankforce.experiments.trials import FAILED, Trial, to_lines
@@ -61,7 +61,7 @@ class Tuning(NamedTuple):
             notes.append(f"the {len(shown)} best of {len(self.trials)} trials")
         return render(Table([(name,) for name in names], lines, notes), format)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.table(rows=ROWS)
 
     def importance(self) -> dict[str, float]:
@@ -115,7 +115,10 @@ class Tuning(NamedTuple):
         return place
 
     def config(self) -> str:
-        """The best settings as TOML, with the files of the data where there are any."""
+        """The best settings as TOML, with the files of the data where there are any.
+
+        A note tells of settings that TOML cannot hold, as functions and models.
+        """
         head = f"# {self.metric.name} {self.best.value:.6f}: the best of {len(self.trials)} trials"
         run: dict[str, Any] = {}
         for name, origin in self.files.items():
@@ -123,18 +126,26 @@ class Tuning(NamedTuple):
                 run[name] = str(Path(origin["file"]).resolve())
                 columns = {key: value for key, value in origin.items() if key != "file"}
                 run |= {"columns": columns} if columns and name == "train" else {}
-        lines = [f"{key} = {_toml(key, value)}" for key, value in (run | self.settings).items()]
-        return "\n".join([head, *lines]) + "\n"
+        lines = [_line(key, value) for key, value in (run | self.settings).items()]
+        return "\n".join([head, *filter(None, lines)]) + "\n"
 
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _toml(key: str, value: Any) -> str:
+def _line(key: str, value: Any) -> str:
+    try:
+        return f"{key} = {_toml(value)}"
+    except TypeError as error:
+        note(f"the config lacks {key}: {error}")
+        return ""
+
+
+def _toml(value: Any) -> str:
     """A value as TOML has it.
 
-    >>> _toml("a", [1, 2.5, math.inf, True, {"b": 'say "c"'}])
+    >>> _toml([1, 2.5, math.inf, True, {"b": 'say "c"'}])
     '[1, 2.5, inf, true, {"b" = "say \\\\"c\\\\""}]'
     """
     if isinstance(value, np.generic):
@@ -144,8 +155,8 @@ def _toml(key: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_toml(key, one) for one in value)}]"
+        return f"[{', '.join(_toml(one) for one in value)}]"
     if isinstance(value, Mapping):
-        pairs = (f"{json.dumps(str(name))} = {_toml(key, one)}" for name, one in value.items())
+        pairs = (f"{json.dumps(str(name))} = {_toml(one)}" for name, one in value.items())
         return f"{{{', '.join(pairs)}}}"
-    raise RankforceError(f"{key} is {value!r}, which a config file cannot hold")
+    raise TypeError(f"TOML cannot hold {value!r}")

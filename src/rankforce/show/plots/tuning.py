@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankforce.show.plots.style import COLORS, WIDTH, Axes, panels, style
+from rankforce.show.plots.style import COLORS, WIDTH, Axes, log_trees, panels, style
 
 if TYPE_CHECKING:
     from rankforce.experiments.tuning import Tuning
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 COLUMNS = 3
 HEIGHT = 1.7  # inches of a row
 PRUNED = "0.6"
+WIDE = 100  # the ratio from which an axis has room for powers of ten alone
 
 
 def tuning(found: Tuning) -> Axes:
@@ -46,6 +47,8 @@ def tuning(found: Tuning) -> Axes:
             if isinstance(one, list):
                 panel.set_xticks(range(len(one)), [_tick(choice) for choice in one])
                 panel.margins(x=0.2)
+            elif one.log and one.high < WIDE * one.low:
+                log_trees(panel)
             elif one.log:
                 panel.set_xscale("log")
             panel.set_title(f"{name}  {100.0 * share:.0f} %", loc="left")
