@@ -10,7 +10,7 @@ import pytest
 import rankforce as rf
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.experiments import trials as trials_of
-from rankforce.experiments.trials import Trial, is_behind
+from rankforce.experiments.trials import Trial, outlook
 
 SPACE = {
     "num_leaves": {"low": 3, "high": 12, "log": True, "whole": True},
@@ -127,8 +127,10 @@ def test_a_trial_is_stopped_when_it_is_behind_the_median(
         before = [t for t in found.trials[: one.number] if t.state == "done"]
         grown = 10 * (len(one.curves[0]) - 1)  # the last entry is where it ended
         reached = [max(curves[t.number][:grown]) for t in before]
-        assert one.value < np.median(reached)
-        assert one.value == max(curves[one.number][:grown])
+        own = max(curves[one.number][:grown])
+        assert own < np.median(reached)
+        gained = np.median([t.value for t in before]) - np.median(reached)
+        assert one.value == pytest.approx(own + gained, abs=1e-12)
     assert found.best.state == "done"
     whole = search(data, **long, prune=False)
     assert [(one.state, one.value) for one in whole.trials] == [("done", max(c)) for c in curves]
@@ -142,12 +144,14 @@ def _curve(data: list[rf.RankingData], one: Trial, more: dict[str, Any]) -> list
 
 
 def test_folds_before_count_in_the_median() -> None:
-    others = [Trial(n, {}, "done", curves=[[0.1, 0.5], [0.1, 0.3]]) for n in range(5)]
-    assert not is_behind([[0.1, 0.5], [0.1]], others, higher=True)
-    assert is_behind([[0.1, 0.4], [0.1]], others, higher=True)
-    assert not is_behind([[0.1, 0.4], [0.2]], others, higher=True)
-    assert not is_behind([[0.1, 0.4], [0.1]], others, higher=False)
-    assert not is_behind([[0.0]], others[:4], higher=True)  # too few
+    others = [Trial(n, {}, "done", 0.4, curves=[[0.1, 0.5], [0.1, 0.3]]) for n in range(5)]
+    assert outlook([[0.1, 0.5], [0.1]], others, higher=True) is None
+    # 0.05 behind (0.5 + 0.1) / 2, of those that came to 0.4
+    assert outlook([[0.1, 0.4], [0.1]], others, higher=True) == pytest.approx(0.35)
+    assert outlook([[0.1, 0.4], [0.2]], others, higher=True) is None
+    assert outlook([[0.1, 0.4], [0.1]], others, higher=False) is None
+    assert outlook([[0.1, 0.6], [0.1]], others, higher=False) == pytest.approx(0.45)
+    assert outlook([[0.0]], others[:4], higher=True) is None  # too few
 
 
 def test_a_trial_that_fails_does_not_end_the_search(data: list[rf.RankingData]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +17,12 @@ from rankforce.experiments.space import Point
 
 DONE, PRUNED, FAILED = "done", "pruned", "failed"
 FEW = 5  # trials that end before any is stopped because of them
+EVERY = 10  # trees between two looks at whether a trial is behind
+GRACE = 10  # the part of its trees that a trial may always grow is 1 / GRACE
 
 
 class Trial(NamedTuple):
-    """What came of one point; of a trial that was pruned, what it had reached until then."""
+    """What came of one point; of a trial that was pruned, what was to be expected (`outlook`)."""
 
     number: int
     point: Point
@@ -41,15 +44,53 @@ def reached(curves: Sequence[Sequence[float]], fold: int, step: int) -> float:
     return float(np.mean([*ends, curves[fold][min(step, len(curves[fold]) - 1)]]))
 
 
-def is_behind(curves: Sequence[Sequence[float]], others: Sequence[Trial], *, higher: bool) -> bool:
-    """Whether a trial is worse now than the median of those that ended were at the same place."""
+def outlook(
+    curves: Sequence[Sequence[float]], others: Sequence[Trial], *, higher: bool
+) -> float | None:
+    """What to expect of a trial that is behind; None for one that is not.
+
+    It is behind if it is worse now than the median of those that ended were at the same place
+    (the median stopping rule, Golovin et al. 2017); to expect is that it gains what the median
+    gained. That can be compared with values of other trials, whatever fold it came to.
+    """
     fold, step = len(curves) - 1, len(curves[-1]) - 1
-    ended = [one.curves for one in others if one.state == DONE and len(one.curves) > fold]
+    ended = [one for one in others if one.state == DONE and len(one.curves) > fold]
     if len(ended) < FEW:
-        return False
-    middle = float(np.median([reached(one, fold, step) for one in ended]))
+        return None
+    middle = float(np.median([reached(one.curves, fold, step) for one in ended]))
     own = reached(curves, fold, step)
-    return own < middle if higher else own > middle
+    if own >= middle if higher else own <= middle:
+        return None
+    return own - middle + float(np.median([one.value for one in ended]))
+
+
+class Follow:
+    """A callback that writes down the best value so far, and ends a trial that is behind."""
+
+    def __init__(
+        self, others: Sequence[Trial], higher: bool, trees: int, is_over: threading.Event
+    ) -> None:
+        self._others, self._higher, self._grace = others, higher, trees / GRACE
+        self._is_over = is_over
+        self.curves: list[list[float]] = []
+        self.outlook: float | None = None
+        self._best = np.nan
+
+    def __call__(self, moment: Any) -> bool:
+        """After each tree."""
+        done, value = moment.iteration + 1, moment.evaluation_result_list[0].metric_value
+        if done == 1 + moment.begin_iteration:
+            self._best = np.nan
+        self._best = (np.fmax if self._higher else np.fmin)(self._best, value)
+        if done % EVERY == 0:
+            self.write()
+            if done >= self._grace:
+                self.outlook = outlook(self.curves, self._others, higher=self._higher)
+        return self.outlook is not None or self._is_over.is_set()
+
+    def write(self) -> None:
+        """Add the best value so far to the curve of the fold."""
+        self.curves[-1].append(float(self._best))
 
 
 def to_lines(study: Mapping[str, Any], trials: Sequence[Trial]) -> str:

@@ -25,7 +25,7 @@ from rankforce.data.splits import query_folds
 from rankforce.engines.base import find_engine
 from rankforce.experiments.search import make_searcher
 from rankforce.experiments.space import Point, default_space, place, read_space, start_of
-from rankforce.experiments.trials import DONE, FAILED, PRUNED, Storage, Trial, is_behind
+from rankforce.experiments.trials import DONE, FAILED, PRUNED, Follow, Storage, Trial
 from rankforce.experiments.tuning import Tuning
 from rankforce.forces.base import AnyObjective
 from rankforce.training.aliases import ALIASES
@@ -36,8 +36,6 @@ from rankforce.training.watch import Watched, best_iteration, make_metrics
 
 TRIALS = 40  # as Adalia et al. 2025, section 6.4, and as many trees as there
 USUAL = {"n_estimators": 1000, "early_stopping_rounds": 100}
-EVERY = 10  # trees between two looks at whether a trial is behind
-GRACE = 10  # the part of its trees that a trial may always grow is 1 / GRACE
 LOGGER = logging.getLogger("rankforce")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -154,7 +152,7 @@ class Study:
         self.parts = [(data, valid)] if valid is not None else _fold(data, folds, settings.seed)
         self.seed = settings.seed
         self.trials: list[Trial] = []
-        self._is_over = threading.Event()
+        self._is_over = threading.Event()  # nobody waits for trials that still run
 
     def _check_ends(self) -> None:
         """Every end of every range makes settings: a mistake shows before the first tree."""
@@ -223,7 +221,7 @@ class Study:
                     search.tell(trial.number, trial.point, self._cost(trial))
                     line.show(trial, self.best, self.metrics[0].key)
         finally:
-            self._is_over.set()  # trials that still run end after their tree
+            self._is_over.set()
             pool.shutdown()
             line.end()
 
@@ -235,7 +233,7 @@ class Study:
     def _try(self, number: int, point: Point, others: Sequence[Trial], threads: int) -> Trial:
         begun = monotonic()
         settings = place(self.settings, point) | {"threads": threads, "progress": False}
-        follow = _Follow(others, self.higher, settings["n_estimators"], self._is_over)
+        follow = Follow(others, self.higher, settings["n_estimators"], self._is_over)
         curves: list[list[float]] = []
         base_steps, state = 0, DONE
         try:
@@ -247,7 +245,7 @@ class Study:
                 follow.write()
                 base_steps = ranker.model_.base_steps
                 curves.append(next(iter(ranker.model_.history["valid_0"].values())))
-                if follow.is_behind:
+                if follow.outlook is not None:
                     state = PRUNED
                     break
         except RankforceError as mistake:
@@ -259,7 +257,7 @@ class Study:
         if trees is None:
             raise RankforceError(f"{self.metrics[0].key} of the queries that judge is not a number")
         seconds = round(monotonic() - begun, 3)
-        value = float(means[trees - 1])
+        value = float(means[trees - 1]) if follow.outlook is None else follow.outlook
         return Trial(
             number, point, state, value, max(trees - base_steps, 1), seconds, follow.curves
         )
@@ -272,9 +270,10 @@ class Study:
         return min(ended, key=lambda one: (sign * (one.value or 0.0), one.number), default=None)
 
     def result(self) -> Tuning:
-        """The best trial, and a ranker trained as it was, on all folds."""
+        """The best trial, and a ranker trained as it was, on all queries where folds judged."""
         best = self.best
-        assert best is not None  # the first trial ends, or is a mistake
+        if best is None:  # another session left nothing else
+            raise RankforceError("no trial came to its end: let there be more trials")
         settings = place(self.settings, best.point)
         stops = self.valid is not None and settings.get("early_stopping_rounds") is not None
         if not stops:
@@ -295,35 +294,6 @@ class Study:
             self.about,
             files,
         )
-
-
-class _Follow:
-    """A callback that writes down the best value so far, and ends a trial that is behind."""
-
-    def __init__(
-        self, others: Sequence[Trial], higher: bool, trees: int, is_over: threading.Event
-    ) -> None:
-        self._others, self._higher, self._grace = others, higher, trees / GRACE
-        self._is_over = is_over
-        self.curves: list[list[float]] = []
-        self.is_behind = False
-        self._best = np.nan
-
-    def __call__(self, moment: Any) -> bool:
-        """After each tree."""
-        done, value = moment.iteration + 1, moment.evaluation_result_list[0].metric_value
-        if done == 1 + moment.begin_iteration:
-            self._best = np.nan
-        self._best = (np.fmax if self._higher else np.fmin)(self._best, value)
-        if done % EVERY == 0:
-            self.write()
-            is_late = len(self.curves) > 1 or done >= self._grace
-            self.is_behind = is_late and is_behind(self.curves, self._others, higher=self._higher)
-        return self.is_behind or self._is_over.is_set()
-
-    def write(self) -> None:
-        """Add the best value so far to the curve of the fold."""
-        self.curves[-1].append(float(self._best))
 
 
 class _Line:

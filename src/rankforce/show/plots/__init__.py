@@ -21,7 +21,7 @@ from rankforce.show.plots.ranks import candidate_pairs, rank_weights
 from rankforce.show.plots.save import save
 from rankforce.show.plots.stacks import contributions, label_mix
 from rankforce.show.plots.trade_off import trade_off
-from rankforce.show.plots.tuning import tuning
+from rankforce.show.plots.trials import tuning
 
 __all__ = [
     "agreement",
