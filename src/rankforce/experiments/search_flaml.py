@@ -27,6 +27,7 @@ class Flaml:
             mode="min",
             space={name: _domain(one) for name, one in space.items()},
             points_to_evaluate=[dict(start)],
+            low_cost_partial_config=dict(start),  # where restarts begin
             seed=seed,
             cost_attr=None,
         )
@@ -38,7 +39,7 @@ class Flaml:
         for _ in range(ATTEMPTS):
             found = found or self._search.suggest(str(number))
         self._asked[number] = bool(found)
-        if not found:
+        if not (found and number):  # the start as it is: FLAML's has been through a logarithm
             return self._other.ask(number)
         return {name: _plain(found[name]) for name in self._names}
 

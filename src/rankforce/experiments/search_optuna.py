@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from rankforce.experiments.space import Dimension, Point, Space
 
@@ -40,7 +40,7 @@ class Optuna:
             self._study.tell(self._asked.pop(number), cost, state)
             return
         self._study.add_trial(
-            optuna.create_trial(state=state, value=cost, params=point, distributions=self._space)
+            create_trial(state=state, value=cost, params=point, distributions=self._space)
         )
 
 

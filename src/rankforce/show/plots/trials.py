@@ -21,11 +21,11 @@ def tuning(found: Tuning) -> Axes:
     Rings are trials that were pruned, the dot in another colour is the best. The title of a panel
     says how much its parameter mattered (`Tuning.importance`).
     """
-    shares = found.importance()
-    columns = min(COLUMNS, len(shares))
-    rows = -(-len(shares) // columns)
-    known = [one for one in found.trials if one.value is not None]
     with style():
+        shares = found.importance()
+        columns = min(COLUMNS, len(shares))
+        rows = -(-len(shares) // columns)
+        known = [one for one in found.trials if one.value is not None]
         size = (WIDTH * max(columns, 2) / 1.7, HEIGHT * rows + 0.2)
         axes = panels(rows, columns, size, share_y=True)
         for panel, (name, share) in zip(axes, shares.items(), strict=False):
