@@ -41,7 +41,8 @@ def digest(ranker: rf.Ranker) -> str:
 
 
 def test_every_trial_is_plain_training(data: list[rf.RankingData]) -> None:
-    found = search(data, objective="lambdagap-x+")
+    bins = {"max_bin": [7, 127], "colsample_bytree": [0.5, 1.0], "subsample": [0.7, 1.0]}
+    found = search(data, objective="lambdagap-x+", space=SPACE | bins, trials=6, jobs=2)
     fixed = QUICK | {"objective": "lambdagap-x+", "feature_pre_filter": False}
     for one in found.trials:
         plain = rf.Ranker(**fixed | one.point).fit(data[0], eval_set=[data[1]])
