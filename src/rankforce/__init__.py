@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rankforce.experiments.cross_validation import cv
     from rankforce.experiments.trade_off import trade_off
     from rankforce.experiments.train import train
+    from rankforce.experiments.tune import tune
     from rankforce.forces.make import additive, objective, objectives
     from rankforce.forces.mixed import Mixed, graded, mix, scheduled
     from rankforce.forces.objective import Objective, Pairs
@@ -90,6 +91,7 @@ __all__ = [
     "scorecard",
     "trade_off",
     "train",
+    "tune",
     "write_qrels",
     "write_report",
     "write_run",
@@ -140,6 +142,7 @@ _HOMES = {
     "load": "rankforce.training.loading",
     "cv": "rankforce.experiments.cross_validation",
     "train": "rankforce.experiments.train",
+    "tune": "rankforce.experiments.tune",
 }
 _MODULES = {"diagnostics": "rankforce.diagnostics", "plots": "rankforce.show.plots"}
 

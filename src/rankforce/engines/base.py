@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -52,6 +53,10 @@ def _no_model(_given: Any) -> str | None:
     return None
 
 
+def _nothing_to_share() -> AbstractContextManager[Mapping[str, Any]]:
+    return nullcontext({})
+
+
 class EngineKind(NamedTuple):
     """What is known of an engine before it is opened.
 
@@ -67,6 +72,9 @@ class EngineKind(NamedTuple):
     unresumable: frozenset[str] = frozenset()
     # The trees of a model of the engine's own library, as LightGBM's text; None for anything else.
     adopt: Callable[[Any], str | None] = _no_model
+    # While it is open, engines opened on the same features share what they make of them; it gives
+    # the parameters of its own that this needs.
+    share: Callable[[], AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
 
 
 DEFAULT = "lightgbm"

@@ -25,6 +25,7 @@ from rankforce.engines.lightgbm.library import (
     said_once,
 )
 from rankforce.engines.lightgbm.parameters import LEAF_RULES, choose_histograms, translated
+from rankforce.engines.lightgbm.shared_bins import binned
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.lightgbm_text import (
     feature_infos,
@@ -68,7 +69,8 @@ class LightGBM:
         self._threads = threads
         self._samples_columns = bool({"feature_fraction", "feature_fraction_bynode"} & {*theirs})
         self._parameters = {**theirs, **self._fixed(seed, threads)}
-        dataset = self._bin(features, plain_names(feature_names), categorical)
+        names = plain_names(feature_names)
+        dataset = binned(self._bin, self._parameters, features, names, categorical)
         with said_once():
             self._booster = lgb.Booster(self._parameters, dataset)
         self._grad = np.empty(features.shape[0], np.float32)

@@ -21,6 +21,7 @@ from rankforce.show.plots.lists import forces
 from rankforce.show.plots.objectives import candidate_pairs, pair_costs, rank_weights, schedules
 from rankforce.show.plots.style import save
 from rankforce.show.plots.trade_off import trade_off
+from rankforce.show.plots.trials import tuning
 
 __all__ = [
     "agreement",
@@ -38,4 +39,5 @@ __all__ = [
     "save",
     "schedules",
     "trade_off",
+    "tuning",
 ]
