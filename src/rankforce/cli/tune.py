@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     """Search, save and print."""
     import rankforce as rf
     from rankforce.common.files import check_folder
-    from rankforce.experiments.config import read_config, read_setting
+    from rankforce.experiments.train import read_config, read_setting
 
     config = read_config(options.config) if options.config else {}
     asked = config.pop("tune", {})

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
-from rankforce.formats.open import Source
-from rankforce.formats.read import PACKED, read
+from rankforce.formats.read import read
+from rankforce.formats.streams import PACKINGS, Source
 
 Files = dict[str, tuple[Path, ...]]  # of each part
 PARTS = ("train", "valid", "test")
@@ -185,7 +185,7 @@ def _go_round(pieces: tuple[Path, ...], fold: int) -> Files:
 def _there(place: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
     """The files of these names, packed or not; empty if one is not there."""
     found = [
-        next((path for end in ("", *PACKED) if (path := place / f"{name}{end}").is_file()), None)
+        next((path for end in ("", *PACKINGS) if (path := place / f"{name}{end}").is_file()), None)
         for name in names
     ]
     return tuple(path for path in found if path is not None) if None not in found else ()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rankforce.common.checks import check_number
 from rankforce.common.errors import RankforceError
-from rankforce.forces.entry import Entry
+from rankforce.forces.description import Entry
 from rankforce.forces.registry import ENTRIES, parse_name
 from rankforce.training.aliases import ALIASES, OBJECTIVES
 from rankforce.training.settings import Settings

@@ -20,8 +20,8 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import LiveLine, clock
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
+from rankforce.data.queries import query_folds
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.splits import query_folds
 from rankforce.engines.base import find_engine
 from rankforce.experiments.search import make_searcher
 from rankforce.experiments.space import Point, default_space, place, read_space, start_of
