@@ -82,8 +82,9 @@ def draw_graded(study: Study) -> Drawn:
 
 @figure("svore-2", f"{PAPER} 2", wants)
 def draw_agreement(study: Study) -> Drawn:
-    """Share of documents that clicks push the same way as grades do, or not at all. Over all pairs
-    a document that was never shown has 0 clicks; within a grade only clicked ones push.
+    """Share of documents that clicks push the same way as grades do, or not at all, by forces under
+    the norm of training. Over all pairs a document that was never shown has 0 clicks; within a
+    grade only clicked ones push.
     """
     curves = study.train(baseline()).agreement
     axes = rf.plots.agreement(curves)

@@ -93,7 +93,7 @@ function labels(spec, runs) {
     }));
     const isAlone = runs.length === 1;
     const said = isAlone ? spec : { kind: spec.kind, title: run.name, about: "" };
-    return make({ ...said, format: "share", series, zero: true, top: 1,
+    return make({ ...said, format: "share", series, zero: true, top: isArea ? 1 : undefined,
       level: isAlone ? "h4" : "h5", label: `${spec.title}, ${run.name}` });
   });
   if (runs.length === 1 || !drawn.length) return drawn;
