@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
+
 import rankforce as rf
 
 CUTOFFS = (1, 2, 3, 5, 10)
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3)
 GRADES = rf.objective("lambdarank-ndcg")
 CLICKS = rf.objective("lambdarank(cndcg)", source="clicks")
+UNSEEN = rf.objective("lambdarank(cndcg)", source="clicks or 0")  # never shown: 0 clicks
 METRICS = ("ndcg@3", "cndcg@3(source=clicks)")
 
 
@@ -56,7 +59,11 @@ def main() -> None:
         rf.make_data("mslr", queries=options.queries, seed=seed) for seed in range(3)
     )
     parameters = {"n_estimators": options.trees, "num_leaves": 30, "progress": False}
-    against = {"all pairs": CLICKS, "pairs of one grade, both clicked": graded(1.0)}
+    train.sources["clicks or 0"] = np.nan_to_num(train.sources["clicks"])
+    against = {
+        "all pairs, unseen = 0 clicks": UNSEEN,
+        "pairs of one grade, both clicked": graded(1.0),
+    }
     recorders = {name: rf.Recorder([], metrics="", against=one) for name, one in against.items()}
     rankers = {}
     for weight in WEIGHTS:

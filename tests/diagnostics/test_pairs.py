@@ -1,20 +1,28 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.diagnostics import contributions, effective_pairs, norm_factors, pair_forces
+from rankforce.diagnostics import (
+    contributions,
+    contributions_by_size,
+    effective_pairs,
+    norm_factors,
+    pair_forces,
+)
 from tests import reference as ref
 from tests.diagnostics.test_coherence import random_queries
-from tests.reference.coherence import shares_by_label
+from tests.reference.coherence import shares_by_label, shares_of_force
 
 CLICKS = {"source": "click"}
 GRADED = rf.graded(
     [rf.objective("lambdarank-ndcg", k=5), rf.objective("ranknet", **CLICKS)], weights=[0.7, 0.3]
 )
+SIGMOID = rf.objective("lambdarank-ndcg", k=4, cost="sigmoid", center=0.5)
 SEVERAL = {
     "truncated": rf.objective("lambdarank-ndcg", k=3),
     "extended": rf.objective("lambdamart-ex random", k=3, seed=4),
@@ -76,10 +84,10 @@ def test_second_derivatives_within_leaves(name: str, norm: str, weight: float | 
 
 @pytest.mark.parametrize("norm", ["none", "lightgbm", "std"])
 @pytest.mark.parametrize("name", SEVERAL)
-def test_contributions_are_the_sums_over_pairs(name: str, norm: str) -> None:
+def test_contributions_by_size_are_the_sums_over_pairs(name: str, norm: str) -> None:
     scores, labels, sizes = many_labels(11)
     objective, grades = SEVERAL[name], labels["grade"]
-    found = contributions(
+    found = contributions_by_size(
         objective, scores, labels, group=sizes, high=2, norm=norm, iteration=2, threads=2
     )
     table = np.zeros((len(scores), 4))
@@ -97,14 +105,65 @@ def test_contributions_are_the_sums_over_pairs(name: str, norm: str) -> None:
     assert found.shares == pytest.approx(shares, abs=1e-9)
 
 
-def test_contributions_against_the_reference() -> None:
+@pytest.mark.parametrize("name", SEVERAL)
+def test_contributions_are_signed_sums_over_pairs_without_a_norm(name: str) -> None:
+    scores, labels, sizes = many_labels(11)
+    objective, grades = SEVERAL[name], labels["grade"]
+    found = contributions(objective, scores, labels, group=sizes, high=2, iteration=2, threads=2)
+    plain = SIGMOID if name == "sigmoid" else objective
+    sums, pushed = np.zeros(4), set()
+    for query in range(len(sizes)):
+        pairs = pair_forces(plain, scores, labels, group=sizes, query=query, iteration=2)
+        for hi, lo, _, force in zip(*pairs, strict=True):
+            for j, k, sign in ((hi, lo, 1.0), (lo, hi, -1.0)):
+                if grades[j] >= 2:
+                    sums[int(grades[k])] += sign * force
+                    pushed.add(j)
+    assert found.labels == ["0", "1", "2", "3"]
+    assert found.shares == pytest.approx(sums / sums.sum(), rel=1e-9)
+    assert found.documents == len(pushed)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reference"),
+    [(contributions, shares_of_force), (contributions_by_size, shares_by_label)],
+)
+def test_contributions_against_the_reference(measure: Any, reference: Any) -> None:
     scores, labels = [0.3, 0.1, 0.9, 0.2, 0.2], [4.0, 0.0, 0.0, 1.0, 3.0]
     weights = ref.weights("LambdaRank-NDCG", scores, labels, k=2)
-    expected = shares_by_label(weights, scores, labels, 3.0)
-    found = contributions(rf.objective("lambdarank-ndcg", k=2), scores, labels)  # above 4 / 2
+    expected = reference(weights, scores, labels, 3.0)
+    found = measure(rf.objective("lambdarank-ndcg", k=2), scores, labels)  # above 4 / 2
     assert found.labels == [f"{label:g}" for label in expected]
     assert found.shares == pytest.approx(list(expected.values()), rel=1e-12)
     assert found.shares.sum() == pytest.approx(1.0)
+
+
+def test_contributions_of_an_example_by_hand() -> None:
+    scores, labels = [3, 2, 1, 0], [3, 4, 1, 0]
+    gains = [2**label - 1 for label in labels]
+    ideal = sum(g / math.log2(2 + r) for r, g in enumerate(sorted(gains, reverse=True)))
+
+    def force(hi: int, lo: int) -> float:
+        apart = abs(1 / math.log2(2 + hi) - 1 / math.log2(2 + lo))  # ranks are rows
+        weight = (gains[hi] - gains[lo]) * apart / ideal
+        return weight / (1 + math.exp(scores[hi] - scores[lo]))
+
+    on_highly_relevant = {
+        "0": force(0, 3) + force(1, 3),
+        "1": force(0, 2) + force(1, 2),
+        "3": force(1, 0),
+        "4": -force(1, 0),
+    }
+    total = sum(on_highly_relevant.values())
+    found = contributions(rf.objective("lambdarank-ndcg"), scores, labels)
+    assert found.labels == [*on_highly_relevant]
+    assert found.shares * total == pytest.approx([*on_highly_relevant.values()])
+
+
+def test_forces_among_highly_relevant_documents_leave_no_shares() -> None:
+    found = contributions(rf.objective("ranknet"), [0.3, 0.1, 0.7, 0.2], [3, 4, 5, 6], high=3)
+    assert found.shares.tolist() == [0.0] * 4
+    assert found.documents == 4
 
 
 def test_many_labels_are_put_into_ranges() -> None:

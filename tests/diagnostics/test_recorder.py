@@ -65,7 +65,10 @@ def test_records_what_the_pure_functions_give() -> None:
         assert found["pairs"]["absolute"] == pairs.counts.mean()
         assert found["pairs"]["relative"] == pytest.approx(pairs.relative.mean())
         assert found["pairs"]["without_force"] == pairs.without_force.mean()
-        from_labels = diagnostics.contributions(objective, scores, labels, **now)
+        by_size = diagnostics.contributions_by_size(objective, scores, labels, **now)
+        assert [*found["contributions_by_size"].values()] == pytest.approx(by_size.shares)
+        bare = {"qid": ids, "iteration": trees - 1}
+        from_labels = diagnostics.contributions(objective, scores, labels, **bare)
         assert [*found["contributions"].values()] == pytest.approx(from_labels.shares)
         mixed = diagnostics.label_mix(scores, labels, qid=ids, top=4)
         assert [*found["label_mix"].values()] == pytest.approx(mixed.shares)
@@ -141,6 +144,17 @@ def test_a_saved_model_keeps_the_curves(tmp_path: Path) -> None:
     again = rf.load(tmp_path / "run").model_
     assert again.diagnostics == recorder.curves
     assert Curves.from_record(json.loads(json.dumps(recorder.curves.record()))) == recorder.curves
+
+
+def test_records_from_before_contributions_had_signs_are_those_by_size() -> None:
+    recorder = rf.Recorder("contributions", every=4, metrics="")
+    trained(recorder)
+    record = recorder.curves.record()
+    assert [*Curves.from_record(record).series] == ["contributions"]
+    old = record | {"about": {"k": "5"}}
+    assert Curves.from_record(old).series == {
+        "contributions_by_size": record["series"]["contributions"]
+    }
 
 
 def test_a_run_that_goes_on_keeps_what_was_recorded(tmp_path: Path) -> None:

@@ -35,6 +35,23 @@ def violations(
     return found
 
 
+def shares_of_force(
+    W: Matrix, scores: Sequence[float], labels: Sequence[float], high: float
+) -> dict[float, float]:
+    """Svore et al. 2011, equation 11, as a ratio of sums over highly relevant documents j:
+    the forces of pairs (j, k) on j by the label of k, over all of them.
+    """
+    n = len(scores)
+    sums = dict.fromkeys(sorted(set(labels)), 0.0)
+    for j in range(n):
+        if labels[j] >= high:
+            for k in range(n):
+                sums[labels[k]] += W[j][k] * logistic(scores[j] - scores[k])  # j is pushed up
+                sums[labels[k]] -= W[k][j] * logistic(scores[k] - scores[j])
+    total = math.fsum(sums.values())
+    return {label: value / total for label, value in sums.items()}
+
+
 def shares_by_label(
     W: Matrix, scores: Sequence[float], labels: Sequence[float], high: float
 ) -> dict[float, float]:

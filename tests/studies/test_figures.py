@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from pathlib import Path
 
@@ -11,8 +12,17 @@ import pytest
 
 import rankforce as rf
 from rankforce.studies import adalia, marcuzzi, svore, tunys
-from rankforce.studies.make import FIGURES, choose, make_figures
-from rankforce.studies.study import TRAIN, VALIDATION, Finding, Study, Trial, Want
+from rankforce.studies.make import FIGURES, choose, count_held, make_figures
+from rankforce.studies.study import (
+    AGAINST,
+    NO_VIEWS,
+    TRAIN,
+    VALIDATION,
+    Finding,
+    Study,
+    Trial,
+    Want,
+)
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +126,58 @@ def test_svore_pictures_show_the_recorded_curves(study: Study) -> None:
     (finding,) = svore.draw_contributions(study).findings
     assert f"{100 * share:.0f} %" in finding.seen
     assert finding.holds == (share > 0.7)
+
+
+def test_clicks_against_grades_by_hand() -> None:
+    """Svore et al. 2011, section 4.2: all pairs, where unseen documents have 0 clicks, and pairs of
+    clicked documents of one grade."""
+    scores, grades, clicks = [3, 2, 1, 0], [2, 1, 1, 0], [math.nan, 0.2, 0.6, 0.1]
+    seen = [0.0 if math.isnan(click) else click for click in clicks]
+    rows = range(len(scores))
+
+    def forces(gains: list[float], pairs: list[tuple[int, int]]) -> list[float]:
+        best = sorted(gains, reverse=True)
+        ideal = sum(gain / math.log2(2 + rank) for rank, gain in enumerate(best))
+        lam = [0.0] * len(rows)
+        for hi, lo in pairs:
+            apart = abs(1 / math.log2(2 + hi) - 1 / math.log2(2 + lo))  # ranks are rows
+            weight = (gains[hi] - gains[lo]) * apart / ideal
+            force = weight / (1 + math.exp(scores[hi] - scores[lo]))
+            lam[hi] += force
+            lam[lo] -= force
+        return lam
+
+    every = [(j, k) for j in rows for k in rows if seen[j] > seen[k]]
+    one_grade = [(j, k) for j, k in every if seen[k] > 0 and grades[j] == grades[k]]
+    worth = [2 ** (4 * click) - 1 for click in seen]
+    labels = {"grade": grades, "clicks": clicks, NO_VIEWS: seen}
+    both = [forces(worth, every), forces(worth, one_grade)]
+    by_grades = [(j, k) for j in rows for k in rows if grades[j] > grades[k]]
+    wanted = forces([2.0**grade - 1 for grade in grades], by_grades)
+    baseline = svore.baseline().objective
+    assert baseline.gradients(scores, labels)[0] == pytest.approx(wanted, abs=1e-6)
+    shares = []
+    for objective, expected in zip(AGAINST.values(), both, strict=True):
+        assert objective.gradients(scores, labels)[0] == pytest.approx(expected, abs=1e-6)
+        shares.append(rf.agreement(baseline, objective, scores, labels))
+    # Grades push the first document up and the others down.
+    assert shares == [1 / 4, 3 / 4]
+
+
+def test_documents_never_shown_have_no_clicks(study: Study) -> None:
+    sources = study.data("mslr", TRAIN).sources
+    unseen = np.isnan(sources["clicks"])
+    assert unseen.any()
+    assert not sources[NO_VIEWS][unseen].any()
+    assert np.array_equal(sources[NO_VIEWS][~unseen], sources["clicks"][~unseen])
+
+
+def test_a_page_counts_the_claims_of_the_papers_apart() -> None:
+    claim, ours = Finding("a", "b", True), Finding("a", "b", False, is_of_paper=False)
+    assert count_held([claim]) == "Of the papers' claims 1 of 1 hold."
+    assert count_held([claim, ours, claim]) == (
+        "Of the papers' claims 2 of 2 hold. Of our own expectations 0 of 1 hold."
+    )
 
 
 def test_a_finding_says_whether_it_holds() -> None:

@@ -33,7 +33,7 @@ class Contributions(NamedTuple):
     """Where the force on highly relevant documents comes from."""
 
     labels: list[str]
-    shares: Floats  # one for each label; they add up to 1
+    shares: Floats  # one for each label; they add up to 1, or all are 0
     documents: int  # highly relevant ones that any pair pushes
 
 
@@ -107,23 +107,53 @@ def contributions(
     high: float | None = None,
     group: ArrayLike | None = None,
     qid: ArrayLike | None = None,
-    norm: str = "none",
     iteration: int = 0,
     threads: int = 1,
 ) -> Contributions:
     """Share of the force on highly relevant documents by the label of the other document.
 
-    Of each document with a label of `high` or more (by default: above half of the largest label),
-    the magnitudes of its pairs' forces are shared out by label; the mean over documents is Figure
-    3a of Svore et al. 2011. Magnitudes, because forces of both signs could add up to nothing.
+    With f_jk the force of document k on document j, above 0 where it pushes j up, before any norm:
+    share(v) = sum over j with a label of `high` or more of sum over k with label v of f_jk, over
+    the same sum for all k. By default `high` is above half of the largest label. A share is below
+    0 where documents of its label push down. Svore et al. 2011, Figure 3a; their equation 11 is
+    the mean over j of such ratios, which is unstable: forces up and down may leave a document
+    with a sum near 0, and it then decides the mean.
 
     >>> import rankforce as rf
-    >>> contributions(rf.objective("ranknet"), [0, 0, 0, 0], [4, 1, 0, 0], high=4).shares.tolist()
+    >>> found = contributions(rf.objective("ranknet"), [0, 0, 0, 0], [4, 3, 1, 0])
+    >>> dict(zip(found.labels, found.shares.tolist()))
+    {'0': 0.5, '1': 0.5, '3': 0.25, '4': -0.25}
+    """
+    now = Now(iteration=iteration, threads=threads)
+    view = make_view(objective, scores, labels, now, group=group, qid=qid, high=high)
+    return find_contributions(view)
+
+
+def contributions_by_size(
+    objective: AnyObjective,
+    scores: ArrayLike,
+    labels: Any,
+    *,
+    high: float | None = None,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    norm: str = "none",
+    iteration: int = 0,
+    threads: int = 1,
+) -> Contributions:
+    """The same by the magnitudes of forces, which cannot cancel, under a norm.
+
+    Of each document with a label of `high` or more, the magnitudes of its pairs' forces are shared
+    out by label; this is the mean over documents, each of which counts alike.
+
+    >>> import rankforce as rf
+    >>> found = contributions_by_size(rf.objective("ranknet"), [0, 0, 0, 0], [4, 1, 0, 0], high=4)
+    >>> found.shares.tolist()
     [0.6666666666666666, 0.3333333333333333, 0.0]
     """
     now = Now(norm, iteration, threads)
     view = make_view(objective, scores, labels, now, group=group, qid=qid, high=high)
-    return find_contributions(view)
+    return find_contributions_by_size(view)
 
 
 def norm_factors(
@@ -160,7 +190,20 @@ def possible_pairs(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def find_contributions(view: View) -> Contributions:
     """The contributions of a view."""
-    sources = view.trace.sources
+    sources = view.bare_trace.sources
+    up, down = sources.sum(axis=0)
+    shares = up - down
+    total = shares.sum()
+    # Between two highly relevant documents forces cancel, but for rounding.
+    is_pushed = abs(total) > 1e-9 * (up + down).sum()
+    shares = shares / total if is_pushed else np.zeros_like(shares)
+    documents = int(np.count_nonzero(sources.any(axis=(1, 2))))
+    return Contributions(view.scene.grades.names, shares, documents)
+
+
+def find_contributions_by_size(view: View) -> Contributions:
+    """The contributions of a view by size."""
+    sources = view.trace.sources.sum(axis=1)
     total = sources.sum(axis=1)
     pushed = total > 0
     names = view.scene.grades.names

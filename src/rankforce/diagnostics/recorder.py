@@ -14,17 +14,19 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.diagnostics.coherence import find_incoherence, share_agreeing
 from rankforce.diagnostics.grades import Sample, sample_queries
 from rankforce.diagnostics.pairs import (
+    Contributions,
     EffectivePairs,
     NormFactors,
     find_contributions,
+    find_contributions_by_size,
     possible_pairs,
 )
-from rankforce.diagnostics.ranks import find_label_mix, find_rank_changes
+from rankforce.diagnostics.ranks import LabelMix, find_label_mix, find_rank_changes
 from rankforce.diagnostics.view import Now, Scene, View, rank_rows
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
-from rankforce.models.curves import Curves
+from rankforce.models.curves import SIGNED, Curves
 
 TOP = 3  # positions at the top, as Svore et al. 2011 look at
 Values = dict[str, float]
@@ -53,14 +55,20 @@ def _pairs(view: View, top: int) -> Values:
     }
 
 
-def _contributions(view: View, top: int) -> Values:
-    found = find_contributions(view)
+def _by_label(found: Contributions | LabelMix) -> Values:
     return dict(zip(found.labels, found.shares.tolist(), strict=True))
+
+
+def _contributions(view: View, top: int) -> Values:
+    return _by_label(find_contributions(view))
+
+
+def _contributions_by_size(view: View, top: int) -> Values:
+    return _by_label(find_contributions_by_size(view))
 
 
 def _label_mix(view: View, top: int) -> Values:
-    found = find_label_mix(view.ranked, view.scene.index, view.scene.grades, top)
-    return dict(zip(found.labels, found.shares.tolist(), strict=True))
+    return _by_label(find_label_mix(view.ranked, view.scene.index, view.scene.grades, top))
 
 
 def _rank_changes(view: View, top: int) -> Values:
@@ -80,6 +88,7 @@ MEASURES: dict[str, Callable[[View, int], Values]] = {
     "incoherence": _incoherence,
     "pairs": _pairs,
     "contributions": _contributions,
+    "contributions_by_size": _contributions_by_size,
     "label_mix": _label_mix,
     "rank_changes": _rank_changes,
     "norm_factors": _norm_factors,
@@ -90,7 +99,9 @@ MEANINGS = {
     "incoherence": "share of queries where forces push a wrong order further apart, restricted to "
     "false and missed top-k documents or not; violations per query, and their size",
     "pairs": "pairs that push, per query; relative to n(n-1)/2; share of queries without any",
-    "contributions": "share of the force on highly relevant documents by the other's label",
+    "contributions": "share of the force on highly relevant documents by the other's label, "
+    "without a norm; below 0 where that label pushes down",
+    "contributions_by_size": "the same by magnitudes under the norm, mean over the documents",
     "label_mix": "share of each label among the top positions",
     "rank_changes": "share of positions that the last tree gave another document",
     "norm_factors": "what the norm multiplies a query's forces by: 10 %, 50 %, 90 % of queries",
@@ -216,6 +227,7 @@ class Recorder:
             "k": str(self.scene.k),
             "top": str(self.top),
             "high": f"{self.scene.high:g}",
+            **SIGNED,
         }
         if self.against is not None:
             self.curves.about["against"] = self.against.name

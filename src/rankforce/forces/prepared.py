@@ -253,9 +253,10 @@ class PreparedPreferences(_One):
         force, _, factors = self._walk(moment)
         trace.counts[:] = self.count(moment)
         trace.factors[:] = np.where(trace.counts > 0, factors, 0.0)
-        for here, there in ((self._pairs.hi, self._pairs.lo), (self._pairs.lo, self._pairs.hi)):
+        _, hi, lo, _ = self._pairs
+        for side, (here, there) in enumerate(((hi, lo), (lo, hi))):
             has = np.flatnonzero(trace.slot[here] >= 0)
-            place = trace.slot[here[has]], trace.code[there[has]]
+            place = trace.slot[here[has]], side, trace.code[there[has]]
             np.add.at(trace.sources, place, trace.share * force[has])
 
     def _walk(

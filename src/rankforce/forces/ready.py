@@ -30,6 +30,7 @@ class Moment(NamedTuple):
     norm: str
     iteration: int
     threads: int
+    is_bare: bool = False  # no norm counts, not even an objective's own
 
 
 class Trace(NamedTuple):
@@ -39,7 +40,7 @@ class Trace(NamedTuple):
     code: NDArray[np.int32]  # of each row's label
     counts: NDArray[np.int64]  # pairs of each query
     factors: Floats  # what the norm multiplies the forces of each query by
-    sources: Floats  # slots x codes: sums of magnitudes of forces
+    sources: Floats  # slots x 2 x codes: sums of magnitudes of forces up, and of those down
     share: float = 1.0  # that is added
 
 
@@ -119,20 +120,24 @@ class Ready(ABC):
         slot: NDArray[np.int32],
         code: NDArray[np.int32],
         codes: int,
-        norm: str,
+        norm: str | None,
         iteration: int,
         threads: int,
     ) -> Trace:
         """Count pairs, find factors of the norm (of a mix, those of its first part), and add up
-        where forces on documents that have a slot come from, by the other document's code."""
+        where forces on documents that have a slot come from, by the other document's code.
+
+        Without a norm, that of the objective does not count either.
+        """
         found = Trace(
             slot,
             code,
             counts=np.zeros(len(self.sizes), np.int64),
             factors=np.zeros(len(self.sizes)),
-            sources=np.zeros((int(slot.max(initial=-1)) + 1, codes)),
+            sources=np.zeros((int(slot.max(initial=-1)) + 1, 2, codes)),
         )
-        self.find_sources(self._moment(scores, norm, iteration, threads), found)
+        moment = self._moment(scores, norm or "none", iteration, threads)
+        self.find_sources(moment._replace(is_bare=norm is None), found)
         return found
 
     def _moment(self, scores: ArrayLike, norm: str, iteration: int, threads: int) -> Moment:
@@ -266,7 +271,7 @@ def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Flo
 
 def norm_and_draw(objective: Any, moment: Moment) -> tuple[int, np.uint64, np.uint64]:
     """Norm, and seed and iteration of random draws, as kernels take them."""
-    norm = objective.norm or moment.norm
+    norm = "none" if moment.is_bare else objective.norm or moment.norm
     if norm not in NORMS:
         raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
     mask = 2**64 - 1

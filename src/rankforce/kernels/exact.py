@@ -156,7 +156,7 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
                         total += force_row(i, is_hi, start, stop, docs, rules, force)
                     if notes is not None:
                         if is_traced:
-                            trace_row(i, start, stop, docs, code, slot, parts, masks)
+                            trace_row(i, is_hi, start, stop, docs, code, slot, parts, masks)
                         if is_shared:
                             share_row(i, start, stop, docs, leaf, row_weight, within)
                         if is_listed:
@@ -249,7 +249,7 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
     size, integers, floats = make_scratch(first, last, queries)
     counts, factors = wanted.counts, wanted.factors
     docs = make_documents(size, np.zeros(1, np.float64))
-    codes = wanted.traced.sources.shape[1]
+    codes = wanted.traced.sources.shape[2]
     is_listed, is_traced = len(wanted.listed.hi) > 0, codes > 0
     is_shared = len(wanted.shared.sums) > 0
     notes = Notes(
@@ -259,7 +259,7 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
         wanted.listed,
         np.empty(size, np.int64),
         np.empty(size, np.int64),
-        np.zeros((codes, size), np.float64),
+        np.zeros((2, codes, size), np.float64),
         np.zeros((codes, size), np.float64),
         np.empty(size, np.int64),
         np.empty(size, np.float64),

@@ -20,15 +20,14 @@ class Listed(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """Takes where forces come from: magnitudes by the slot of a document and the code of the other.
-
-    There is nothing to do without codes.
+    """Takes where forces come from: magnitudes by the slot of a document, by whether it is hi or lo
+    of the pair, and by the code of the other. There is nothing to do without codes.
     """
 
     slot: Array  # of each row that is traced; below 0 for the others
     code: Array  # of each row
     share: float  # that is added
-    sources: Array  # slots x codes
+    sources: Array  # slots x 2 x codes
 
 
 class Shared(NamedTuple):
@@ -48,7 +47,7 @@ class Wanted(NamedTuple):
     counts: Array  # pairs of each query
     factors: Array  # what the norm multiplies the forces of each query by
     listed: Listed = Listed(_INTEGERS, _INTEGERS, _FLOATS, _FLOATS)
-    traced: Traced = Traced(_NUMBERS, _NUMBERS, 0.0, np.empty((0, 0)))
+    traced: Traced = Traced(_NUMBERS, _NUMBERS, 0.0, np.empty((0, 0, 0)))
     shared: Shared = Shared(_NUMBERS, _FLOATS, _FLOATS)
 
 
@@ -61,7 +60,7 @@ class Notes(NamedTuple):
     listed: Listed
     slot: Array
     code: Array
-    parts: Array  # codes x documents: sums of forces on a document
+    parts: Array  # 2 x codes x documents: sums of forces on a document as hi, and as lo
     masks: Array  # codes x documents: 1 where a document has the code
     leaf: Array
     row_weight: Array
@@ -95,21 +94,22 @@ def list_row(i, is_hi, start, end, docs, count, listed):
 
 
 @kernel
-def trace_row(i, start, end, docs, code, slot, parts, masks):
+def trace_row(i, is_hi, start, end, docs, code, slot, parts, masks):
     """Add the forces of a row to `parts`: on each of the others from the code of document `i`, and
     on `i`, if it is traced, from theirs. One pass for each code, without a branch."""
     count = np.uint64(end - start)
     forces = at(FORCE, start)
-    there = parts[code[i]][start:end]
+    own, other = (parts[0], parts[1]) if is_hi else (parts[1], parts[0])
+    there = other[code[i]][start:end]
     for j in range(count):
         there[j] += docs[forces + j]
     if slot[i] >= 0:
-        for c in range(len(parts)):
+        for c in range(len(own)):
             mask = masks[c][start:end]
             total = 0.0
             for j in range(count):
                 total += docs[forces + j] * mask[j]
-            parts[c, i] += total
+            own[c, i] += total
 
 
 @kernel
@@ -128,7 +128,7 @@ def share_row(i, start, end, docs, leaf, row_weight, within):
 def start_notes(n, start, row, position, wanted, notes):
     """Bring what rows have into label order; nothing is noted yet."""
     traced, shared = wanted.traced, wanted.shared
-    notes.parts[:, :n] = 0.0
+    notes.parts[:, :, :n] = 0.0
     notes.masks[:, :n] = 0.0
     notes.within[:n] = 0.0
     for i in range(start, start + n):
@@ -152,7 +152,9 @@ def end_notes(n, scale, factor, factor_hess, wanted, notes):
         notes.listed.force[k] *= factor
     for p in range(n):
         if notes.is_traced and notes.slot[p] >= 0:
-            for c in range(len(notes.parts)):
-                traced.sources[notes.slot[p], c] += traced.share * factor * notes.parts[c, p]
+            into = traced.sources[notes.slot[p]]
+            for side in range(2):
+                for c in range(len(notes.masks)):
+                    into[side, c] += traced.share * factor * notes.parts[side, c, p]
         if notes.is_shared:
             shared.sums[notes.leaf[p]] += factor_hess * notes.within[p]

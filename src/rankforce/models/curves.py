@@ -9,6 +9,8 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 
 Series = dict[str, dict[str, list[float]]]
+# Records without this are from when contributions were what contributions_by_size are now.
+SIGNED = {"contributions": "signed, without a norm"}
 
 
 @dataclasses.dataclass
@@ -116,6 +118,8 @@ class Curves:
             str(name): {str(key): list(map(float, values)) for key, values in own.items()}
             for name, own in series.items()
         }
+        if not SIGNED.keys() <= about.keys() and "contributions" in kept:
+            kept["contributions_by_size"] = kept.pop("contributions")
         return cls(list(trees), kept, {str(key): str(value) for key, value in about.items()})
 
     def table(self) -> str:

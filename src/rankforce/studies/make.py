@@ -16,7 +16,7 @@ from rankforce.common.live_line import LiveLine, clock
 from rankforce.show.plots.style import FORMATS, save, style
 from rankforce.studies import adalia, marcuzzi, svore, tunys
 from rankforce.studies.study import FIGURES as FIGURES_OF
-from rankforce.studies.study import Drawn, Figure, Study
+from rankforce.studies.study import Drawn, Figure, Finding, Study
 
 PAPERS = (marcuzzi, adalia, svore, tunys)
 FIGURES = {one.name: one for paper in PAPERS for one in FIGURES_OF[paper.__name__]}
@@ -98,14 +98,12 @@ def make_folder(out: str | Path) -> Path:
 def describe(drawn: dict[Figure, Drawn], study: Study, ending: str) -> str:
     """A page with every picture: what it shows, what its paper says, and whether that holds."""
     findings = [finding for one in drawn.values() for finding in one.findings]
-    held = sum(finding.holds for finding in findings)
     lines = [
         "# Pictures of the papers, on synthetic data",
         "",
         f"Rankers of {study.trees} trees on {study.queries} synthetic queries, seed {study.seed}: "
         "far smaller than in the papers, and no data of theirs. Every sentence on what holds is "
-        f"computed, from this one seed and without tests of significance; {held} of "
-        f"{len(findings)} hold.",
+        f"computed, from this one seed and without tests of significance. {count_held(findings)}",
     ]
     for figure, one in drawn.items():
         name = f"{figure.name}.{ending}"
@@ -113,6 +111,21 @@ def describe(drawn: dict[Figure, Drawn], study: Study, ending: str) -> str:
         lines += ["", f"## {figure.name}", "", link, "", f"{figure.source}. {figure.caption}", ""]
         lines += [f"- {finding}" for finding in one.findings]
     return "\n".join(lines) + "\n"
+
+
+def count_held(findings: Sequence[Finding]) -> str:
+    """How many hold: the papers' claims, and apart from them what was expected beside those.
+
+    >>> found = [("a", "b", True), ("a", "b", False), ("a", "b", True, False)]
+    >>> count_held([Finding(*one) for one in found])
+    "Of the papers' claims 1 of 2 hold. Of our own expectations 1 of 1 hold."
+    """
+    said = []
+    for whose, is_of_paper in (("the papers' claims", True), ("our own expectations", False)):
+        held = [one.holds for one in findings if one.is_of_paper is is_of_paper]
+        if held:
+            said.append(f"Of {whose} {sum(held)} of {len(held)} hold.")
+    return " ".join(said)
 
 
 class Told:

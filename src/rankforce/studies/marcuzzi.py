@@ -25,6 +25,7 @@ from rankforce.studies.study import (
 
 PAPER = "Marcuzzi et al. 2023, Figure"
 SHAPES = {"istella-s": "Istella-S", "mslr": "MSLR-WEB30K"}
+STANDS_IN = {"istella-s": ", for the paper's Istella-X"}
 EX = ("static", "random", "all")
 STRATEGIES = (*EX, "all-static", "all-random")
 # A synthetic query for NDCG@2: the best document is second, and those of grade 2 are missed.
@@ -151,13 +152,13 @@ def draw_incoherence(study: Study) -> Drawn:
             }
             rf.plots.incoherence(curves, ax=one)
             one.set_xlabel(f"trees (data of {title}'s shape)")
-            findings += _judge(curves, title)
+            findings += _judge(curves, f"{title}'s shape{STANDS_IN.get(shape, '')}")
         axes[1].set_ylabel("")
         share_legend(axes)
     return Drawn(axes[0], findings)
 
 
-def _judge(curves: dict[str, Any], title: str) -> list[Finding]:
+def _judge(curves: dict[str, Any], data: str) -> list[Finding]:
     """By the mean over all trees: single trees go up and down."""
     means = {
         name: float(np.mean(one.series["incoherence"]["restricted"]))
@@ -168,12 +169,12 @@ def _judge(curves: dict[str, Any], title: str) -> list[Finding]:
     seen = ", ".join(f"{name} {percent(share)}" for name, share in means.items())
     return [
         Finding(
-            f"truncated at k has the most incoherent queries, k + 3 fewer ({title}'s shape)",
+            f"truncated at k has the most incoherent queries, k + 3 fewer ({data})",
             f"mean over the trees {seen}",
             usual == max(means.values()) and wider < usual,
         ),
         Finding(
-            f"all of Lambda-eX have about as few as without truncation ({title}'s shape)",
+            f"all of Lambda-eX have about as few as without truncation ({data})",
             f"mean over the trees {percent(min(extended))} to {percent(max(extended))} against "
             f"{percent(full)}; after the last one "
             + ", ".join(f"{name} {percent(share)}" for name, share in last.items()),
@@ -186,7 +187,9 @@ def _judge(curves: dict[str, Any], title: str) -> list[Finding]:
     "marcuzzi-4", f"{PAPER} 4", lambda: [one for one in wants() if one.run.shape == "istella-s"]
 )
 def draw_performance(study: Study) -> Drawn:
-    """NDCG@{K} on the validation queries after each tree, data of Istella-S's shape."""
+    """NDCG@{K} on the validation queries after each tree, data of Istella-S's shape for the paper's
+    Istella-X.
+    """
     runs = {name: Trial(one, "istella-s") for name, one in objectives().items()}
     with style():
         histories = {name: study.train(run).ranker for name, run in runs.items()}

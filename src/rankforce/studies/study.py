@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 import rankforce as rf
 from rankforce.forces.named import title_of
 
@@ -18,9 +20,10 @@ TOP = 3
 METRICS = ("ndcg@3", "ndcg@5", "p@5")
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 POINTS, FEW = 100, 25  # of a curve, at most: where single trees matter, and elsewhere
+NO_VIEWS = "clicks or 0"  # a source of labels: a document that was never shown has 0 clicks
 # Objectives on clicks that the trained one may be compared with while learning.
 AGAINST = {
-    "all pairs of clicked documents": rf.objective("lambdarank(cndcg)", source="clicks"),
+    "all pairs, unseen = 0 clicks": rf.objective("lambdarank(cndcg)", source=NO_VIEWS),
     "pairs of one grade, both clicked": rf.graded(
         ["lambdarank-ndcg", rf.objective("lambdarank(cndcg)", source="clicks")], weights=[0.0, 1.0]
     ),
@@ -87,7 +90,9 @@ class Study:
 
     def _make_data(self, shape: str, part: str) -> rf.RankingData:
         seed = 3 * self.seed + (TRAIN, VALIDATION, TEST).index(part)
-        return rf.make_data(shape, queries=self.queries, seed=seed)
+        made = rf.make_data(shape, queries=self.queries, seed=seed)
+        made.sources[NO_VIEWS] = np.nan_to_num(made.sources["clicks"])
+        return made
 
     def train(self, run: Trial) -> Trained:
         """The ranker of a plan, trained if it is not yet."""

@@ -188,6 +188,7 @@ def draw_errors(study: Study) -> Drawn:
                 f"LambdaRank gives them {lam[1][upper]:.2f} and {lam[1][lower]:.2f}, the upper one "
                 f"{percent(shares[1])} of both against RankNet's {percent(shares[0])}",
                 lam[1][upper] > lam[1][lower],
+                is_of_paper=False,
             ),
         ],
     )

@@ -85,7 +85,16 @@ def test_rank_changes_in_the_top_and_overall(runs: Runs) -> None:
     assert colors == [COLORS[0], COLORS[0], COLORS[1], COLORS[1]]
 
 
-@pytest.mark.parametrize("kind", ["contributions", "label_mix"])
+def test_contributions_are_lines_because_some_are_below_0(runs: Runs) -> None:
+    curves = runs.curves["lambdarank-ndcg"]
+    recorded = curves.series["contributions"]
+    lines = rf.plots.contributions(curves).lines
+    assert [line.get_label() for line in lines] == [f"label {label}" for label in recorded]
+    assert [line.get_ydata().tolist() for line in lines] == [*recorded.values()]
+    assert min(map(min, recorded.values())) < 0.0
+
+
+@pytest.mark.parametrize("kind", ["contributions_by_size", "label_mix"])
 def test_areas_add_up_and_are_those_recorded(runs: Runs, kind: str) -> None:
     curves = runs.curves["lambdarank-ndcg"]
     axes = getattr(rf.plots, kind)(curves)

@@ -39,7 +39,7 @@ def test_every_section_is_there(page: Page, reports: dict[str, Path]) -> None:
     assert page.locator("main h2").all_text_contents() == [*SECTIONS.values()]
     assert page.locator("#contents a").all_text_contents() == [*SECTIONS.values()]
     page.wait_for_selector("figure.chart svg .line")
-    assert page.locator("figure.chart").count() == 2 + 9 + 2 * 3 + 1  # metrics, lines, stacks, map
+    assert page.locator("figure.chart").count() == 2 + 9 + 3 * 3 + 1  # metrics, lines, labels, map
 
 
 def test_without_data_the_rest_is_there(page: Page, reports: dict[str, Path]) -> None:

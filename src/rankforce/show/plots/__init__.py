@@ -10,6 +10,7 @@ from __future__ import annotations
 from rankforce.show.plots.curves import (
     agreement,
     contributions,
+    contributions_by_size,
     effective_pairs,
     incoherence,
     label_mix,
@@ -27,6 +28,7 @@ __all__ = [
     "agreement",
     "candidate_pairs",
     "contributions",
+    "contributions_by_size",
     "effective_pairs",
     "forces",
     "incoherence",

@@ -158,18 +158,35 @@ def norm_factors(runs: Runs, *, ax: Axes | None = None) -> Axes:
 def contributions(run: Runs, *, ax: Axes | None = None) -> Axes:
     """Where the force on highly relevant documents comes from, by label and number of trees.
 
-    Svore et al. 2011, Figure 3(a).
+    Svore et al. 2011, Figure 3(a). A label that pushes them down has a share below 0.
 
     >>> import rankforce as rf
     >>> from rankforce.diagnostics import Curves
-    >>> curves = Curves.from_record({"trees": [1, 10], "about": {}, "series": {
-    ...     "contributions": {"0": [0.7, 0.6], "1": [0.3, 0.4]}}})
-    >>> rf.plots.contributions(curves).get_ylabel()
-    'share of the force (%)'
+    >>> curves = Curves([1, 10], {"contributions": {"0": [1.2, 1.1], "4": [-0.2, -0.1]}})
+    >>> [line.get_label() for line in rf.plots.contributions(curves).lines]
+    ['label 0', 'label 4']
     """
     with canvas(ax) as axes:
-        _stack(axes, run, "contributions")
+        known = one_run(run, "contributions")
+        shares = known.series["contributions"]
+        draw_curves(axes, {f"label {label}": (known.trees, own) for label, own in shares.items()})
         axes.set_ylabel("share of the force (%)")
+        percent(axes.yaxis)
+        return axes
+
+
+def contributions_by_size(run: Runs, *, ax: Axes | None = None) -> Axes:
+    """The same by the magnitudes of forces under the norm.
+
+    >>> import rankforce as rf
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves([1, 10], {"contributions_by_size": {"0": [0.7, 0.6], "1": [0.3, 0.4]}})
+    >>> rf.plots.contributions_by_size(curves).get_ylabel()
+    'share of the magnitudes (%)'
+    """
+    with canvas(ax) as axes:
+        _stack(axes, run, "contributions_by_size")
+        axes.set_ylabel("share of the magnitudes (%)")
         return axes
 
 

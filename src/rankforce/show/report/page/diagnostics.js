@@ -44,10 +44,14 @@ const GROUPS = [
       source: "LightGBM's norm of lambdas" },
   ] },
   { title: "Where does the force come from, and what moves?", charts: [
-    { title: "Who pushes highly relevant documents", kind: "stack", of: "contributions",
-      about: "Share of the force on highly relevant documents by the label of the document " +
-        "that they are paired with.",
+    { title: "Who pushes highly relevant documents", kind: "labels", of: "contributions",
+      about: "Share of the force on highly relevant documents, before any norm, by the label of " +
+        "the document that they are paired with; below 0 where it pushes them down.",
       source: "Svore et al. 2011, Figure 3a; Tunys 2015" },
+    { title: "Who pushes highly relevant documents, by size", kind: "stack",
+      of: "contributions_by_size",
+      about: "The same by the magnitudes of the forces under the norm: the mean over documents.",
+      source: "after Svore et al. 2011" },
     { title: "Labels at the top", kind: "stack", of: "label_mix",
       about: "Share of each label among the documents at the top of the ranking.",
       source: "Svore et al. 2011, Figure 3b; Tunys 2015" },
@@ -77,17 +81,19 @@ function bands(runs) {
   });
 }
 
-// One chart per run, because stacks cannot lie upon each other.
-function stacks(spec, runs) {
+// One chart per run with a series for each label: stacks cannot lie upon each other.
+function labels(spec, runs) {
+  const isArea = spec.kind === "stack";
   const drawn = runs.filter((run) => run.diagnostics.series[spec.of]).map((run) => {
     const own = Object.entries(run.diagnostics.series[spec.of]);
     const series = own.map(([label, y], i) => ({
-      name: `label ${label}`, y, x: run.diagnostics.trees, used: run.used, isArea: true,
-      color: `var(--grade-${own.length > 1 ? Math.round((4 * i) / (own.length - 1)) : 0})`,
+      name: `label ${label}`, y, x: run.diagnostics.trees, used: run.used, isArea,
+      color: !isArea ? color(i)
+        : `var(--grade-${own.length > 1 ? Math.round((4 * i) / (own.length - 1)) : 0})`,
     }));
     const isAlone = runs.length === 1;
     const said = isAlone ? spec : { kind: spec.kind, title: run.name, about: "" };
-    return make({ ...said, format: "share", series, zero: true, top: 1,
+    return make({ ...said, format: "share", series, zero: true, top: isArea ? 1 : undefined,
       level: isAlone ? "h4" : "h5", label: `${spec.title}, ${run.name}` });
   });
   if (runs.length === 1 || !drawn.length) return drawn;
@@ -97,7 +103,7 @@ function stacks(spec, runs) {
 }
 
 function charts(spec, runs) {
-  if (spec.kind === "stack") return stacks(spec, runs);
+  if (spec.of) return labels(spec, runs);
   const series = spec.kind === "band" ? bands(runs) : lines(spec, runs);
   if (!series.length) return [];
   return [make({ ...spec, kind: "lines", series, zero: true, level: "h4" })];
