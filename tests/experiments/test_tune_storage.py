@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rankforce.experiments.train import read_config
 
 import rankforce as rf
 from rankforce.experiments.space import Range
+from rankforce.experiments.train import read_config
 from rankforce.experiments.trials import Trial
 from rankforce.experiments.tuning import Tuning
 from rankforce.formats.write import write
