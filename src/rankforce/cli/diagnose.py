@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--high", type=float, metavar="LABEL", help="highly relevant from this label on"
     )
     parser.add_argument(
-        "--missed", metavar="HOW", help="deficit or label: what a top k misses (default: as it)"
+        "--missed",
+        metavar="HOW",
+        help="what a top k misses, by deficit or by label (default: the objective's)",
     )
     parser.add_argument("--metric", help="metrics, with commas (default: those of the run)")
     parser.add_argument("--against", metavar="NAME", help="an objective to compare forces with")

@@ -59,7 +59,8 @@ def restricted_block(
         found = 0
         total = 0.0
         for f in range(start, below if count > 0 else start):
-            if code[f] < least if by_label else need[code[f]] < 0:
+            is_false = code[f] < least if by_label else need[code[f]] < 0
+            if is_false:
                 for m in range(count):
                     if lam[f] > missed[m]:
                         found += 1

@@ -105,8 +105,8 @@ class Values:
     delta_offset: int | None = _objective(
         None, "1 for rank distances as the published forks have them", Range(0, 1))
     missed: str | None = _objective(
-        None, "documents that Lambda-eX adds to the top k: those whose label it has too few of, or "
-        "all whose label the ideal top k has", ("deficit", "label"), unset="deficit")
+        None, "documents that Lambda-eX adds to the top k: those whose label that has too few of, "
+        "or all whose label the ideal top k has", ("deficit", "label"), unset="deficit")
     p: float | None = _objective(None, "persistence of RBP, between 0 and 1")
     max_label: float | None = _objective(None, "top grade of ERR", AMOUNT)
     cost: str = _objective("logistic", "what a pair costs", ("logistic", "sigmoid"))
