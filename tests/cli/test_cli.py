@@ -52,6 +52,8 @@ def test_objectives_explains_one_by_any_spelling() -> None:
     assert answer.stdout.startswith("LambdaGap-X+\n")
     assert "mu" in answer.stdout
     assert "k is needed" in answer.stdout
+    extended = run("objectives", "lambdamart-ex all").stdout
+    assert "missed: documents that Lambda-eX adds to the top k" in extended
 
 
 def test_objectives_as_json() -> None:

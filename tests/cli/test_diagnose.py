@@ -37,6 +37,7 @@ def test_json_is_what_the_library_gives(folder: Path, capsys: pytest.CaptureFixt
     files = ["--model", str(folder / "run"), "--data", str(folder / "vali.txt")]
     out = folder / "curves.json"
     options = ["--what", "pairs", "--objective", "lambdagap-x", "--against", "ranknet"]
+    options += ["--missed", "label"]
     assert main(["diagnose", *files, *options, "--json", "--out", str(out)]) == 0
     assert capsys.readouterr().out == ""
     curves = rf.diagnose(
@@ -45,6 +46,7 @@ def test_json_is_what_the_library_gives(folder: Path, capsys: pytest.CaptureFixt
         objective=rf.objective("lambdagap-x", k=5),
         against=rf.objective("ranknet"),
         what="pairs",
+        missed="label",
         name="vali.txt",
         queries=None,
     )

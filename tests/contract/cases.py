@@ -23,6 +23,7 @@ OTHER_VALUES: dict[str, Any] = {
     "mu": 0.7,
     "gain": "y",
     "delta_offset": 1,
+    "missed": "label",
     "p": 0.9,
     "max_label": 6.0,
 }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankforce as rf
 from tests import reference as ref
 from tests.contract.cases import (
     CASES,
@@ -181,3 +182,19 @@ def test_gradients_at_other_cutoffs(case: Case, k: int) -> None:
     for norm in ("none", "lightgbm"):
         got = case.objective().gradients(data.scores, data.labels, norm=norm)
         assert_query(W, data.scores, got, {}, norm, norm)
+
+
+@pytest.mark.parametrize("missed", ["deficit", "label"])
+@pytest.mark.parametrize("strategy", ref.STRATEGIES)
+def test_labels_up_to_0_are_never_missed(strategy: str, missed: str) -> None:
+    """Nor do they count where missed documents are drawn from, though the ideal top has some."""
+    rng = np.random.default_rng(12)
+    for seed in range(60):
+        labels = rng.choice([-1.0, 0.0, 1.0, 2.0], 12, p=[0.4, 0.3, 0.2, 0.1])
+        how = {"missed": missed, "seed": seed}
+        objective = rf.objective(f"lambdamart-ex {strategy}", k=6, gain=lambda y: y + 2.0, **how)
+        hi, lo, _ = objective.pairs(-np.arange(12.0), labels)
+        X = ref.extended_set(strategy, labels.tolist(), 6, **how)
+        inside = np.isin(np.arange(12), [*X])
+        is_pair = (labels[:, None] > labels) & (inside | inside[:, None])
+        assert set(zip(hi, lo, strict=True)) == set(zip(*np.nonzero(is_pair), strict=True))

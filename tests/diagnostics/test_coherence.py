@@ -50,6 +50,24 @@ def test_violations_are_those_of_the_definition(name: str, restricted: bool) -> 
         assert total > 10  # else the test would show nothing
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_violations_by_label(own: bool) -> None:
+    """The reading of the objective, or one that somebody asks for."""
+    scores, labels, sizes = random_queries(3, count=200)
+    how = {"missed": "label"}
+    objective = rf.objective("lambdamart-ex static", k=3, **how if own else {})
+    found = incoherence(objective, scores, labels, group=sizes, **{} if own else how)
+    by_deficit = incoherence(objective, scores, labels, group=sizes, missed="deficit")
+    lam = objective.gradients(scores, labels, group=sizes)[0]
+    for query, end in enumerate(np.cumsum(sizes)):
+        s, y, force = (part[end - sizes[query] : end].tolist() for part in (scores, labels, lam))
+        pairs = violations(s, y, force, 3, restricted=True, missed="label")
+        assert found.violations[query] == len(pairs)
+    assert not np.array_equal(found.violations, by_deficit.violations)
+    with pytest.raises(ValueError, match="missed is 'grade': choose 'deficit' or 'label'"):
+        incoherence(objective, [1.0], [1], missed="grade")
+
+
 def test_the_examples_of_the_paper() -> None:
     objective = rf.objective("lambdarank-ndcg", k=1)
     grades = [1, 2, 0, 0, 0]

@@ -79,15 +79,19 @@ def test_documents_stand_by_rank(data: Any, scores: Any) -> None:
     assert [one.score for one in found.documents] == scores[order].tolist()
 
 
+@pytest.mark.parametrize("missed", ["deficit", "label"])
 @pytest.mark.parametrize("k", [1, 3, 10, 1000])
-def test_false_and_missed_are_those_of_the_paper(data: Any, scores: Any, k: int) -> None:
+def test_false_and_missed_are_those_of_the_paper(
+    data: Any, scores: Any, k: int, missed: str
+) -> None:
     kinds = set()
+    objective = rf.objective("lambdamart-ex all", k=k, missed=missed)
     for query in data.query_ids:
-        found = rf.explain("lambdarank-ndcg", scores, data, query=query, k=k)
-        deficit = reference.deficits([one.label for one in found.documents], k)
+        found = rf.explain(objective, scores, data, query=query)
+        labels = [one.label for one in found.documents]
+        false, lacking = reference.false_and_missed(labels, k, missed)
         for one in found.documents:
-            is_false = one.rank <= k and deficit[one.label] < 0
-            is_missed = one.rank > k and deficit[one.label] > 0 and one.label > 0
+            is_false, is_missed = one.rank - 1 in false, one.rank - 1 in lacking
             assert one.kind == ("false" if is_false else "missed" if is_missed else "")
             kinds.add(one.kind)
     assert kinds == ({"", "false", "missed"} if k < 1000 else {""})
@@ -144,6 +148,13 @@ def test_a_good_ranking_misses_nothing() -> None:
     found = rf.explain("ranknet", [2.0, 1.0, 0.0], [2, 1, 0], k=2)
     assert found.violations == []
     assert "the top 2 are as good as can be: no document is missed" in found.table()
+
+
+def test_by_label_a_document_can_be_missed_where_none_is_false() -> None:
+    objective = rf.objective("lambdamart-ex static", k=2, missed="label")
+    found = rf.explain(objective, [3.0, 2.0, 1.0], [2, 2, 3])
+    assert [one.kind for one in found.documents] == ["", "", "missed"]
+    assert "coherent: the ideal top 2 has every label of the top 2" in found.table()
 
 
 def test_pairs_come_strongest_first(data: Any, scores: Any) -> None:

@@ -43,6 +43,17 @@ def test_any_objective_and_folders(tmp_path: Path) -> None:
     assert other.series["pairs"]["absolute"][-1] > own.series["pairs"]["absolute"][-1]
 
 
+def test_what_a_top_k_misses_is_the_rankers_or_asked_for() -> None:
+    data = rf.make_data("mslr", queries=60, seed=3)
+    ranker = rf.Ranker("lambdamart-ex random", k=5, missed="label", n_estimators=3, progress=False)
+    own = rf.diagnose(ranker.fit(data), data, what="incoherence")
+    other = rf.diagnose(ranker, data, what="incoherence", missed="deficit")
+    assert own.about["missed"] == "label"
+    assert "missed" not in other.about
+    found, expected = (one.series["incoherence"]["violations"] for one in (own, other))
+    assert found != expected
+
+
 def test_names_get_the_cutoff_of_the_ranker() -> None:
     ranker = trained(trees=2)  # k = 5
     for name, made in (("lambdagap-x", rf.objective("lambdagap-x", k=5)), ("ranknet", None)):

@@ -21,6 +21,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("lambdagap-x", {"k": 3, "mu": 1.0}, "'LambdaGap-X' has no parameter 'mu'"),
     ("lambdagap-x+", {"k": 3, "tau": 5}, "has no parameter 'tau'"),
     ("lambdamart-ex all", {"k": 3, "tau": 5}, "has no parameter 'tau'"),
+    ("lambdarank-ndcg", {"missed": "label"}, "has no parameter 'missed'"),
     ("lambdarank(ndcg)", {"p": 0.5}, "has no parameter 'p'"),
     ("lambdarank(map)", {"max_label": 4}, "has no parameter 'max_label'"),
     # k and tau.
@@ -63,6 +64,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("ranknet", {"center": 0.5}, "center is 0.5, but only cost='sigmoid' has a center"),
     ("ranknet", {"cost": "sigmoid", "center": math.nan}, "center is nan"),
     ("lambdarank-ndcg", {"gain": "cubic"}, r"unknown gain 'cubic': choose '2\^y-1', 'y', 'binary'"),
+    ("lambdamart-ex all@3", {"missed": "both"}, "missed is 'both': choose 'deficit' or 'label'"),
     ("lambdarank-ndcg", {"gain": 5}, r"gain is 5: choose '2\^y-1', 'y', 'binary'"),
 ]
 

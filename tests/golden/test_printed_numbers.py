@@ -163,6 +163,35 @@ def test_sets_of_marcuzzi_figure_2(strategy: str, below: set[int]) -> None:
             assert W[hi, lo] == approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("labels", "missed", "pairs"),
+    [
+        ([3, 2, 2, 2, 0, 0], "label", 11),
+        ([3, 2, 2, 2, 0, 0], "deficit", 7),
+        ([1, 2, 3, 2, 2, 0, 1], "label", 16),
+        ([1, 2, 3, 2, 2, 0, 1], "deficit", 12),
+    ],
+)
+def test_pairs_of_all_missed_documents(labels: list[int], missed: str, pairs: int) -> None:
+    """Which labels the ideal top 2 has (section 4.1), or of which it has more than the top 2."""
+    objective = rf.objective("lambdamart-ex all", k=2, missed=missed)
+    assert np.count_nonzero(weights(objective, labels)) == pairs
+
+
+def test_random_draws_by_label_are_of_all_labels_alike() -> None:
+    """k = 3: two false ones (1, 0), and of the missed 2, 3, 2 any two are as likely."""
+    labels = [1, 0, 3, 2, 3, 2, 0]
+    objective, iterations = rf.objective("lambdamart-ex random", k=3, missed="label"), 900
+    ready = objective.prepare(labels)
+    counts = {frozenset(two): 0 for two in ((3, 4), (3, 5), (4, 5))}
+    for iteration in range(iterations):
+        hi, lo, _ = ready.pairs(down(7), iteration=iteration)
+        # Only a member meets the 0 at row 6, which is none.
+        counts[frozenset(int(h) for h, o in zip(hi, lo, strict=True) if o == 6 and h > 2)] += 1
+    four_sigma = 4 * math.sqrt(1 / 3 * 2 / 3 / iterations)
+    assert all(count / iterations == approx(1 / 3, abs=four_sigma) for count in counts.values())
+
+
 def test_random_draws_of_marcuzzi_figure_2() -> None:
     """One of the three missed documents, each as often: X is the top 2 and that one."""
     objective, counts = rf.objective("lambdamart-ex random", k=2), {3: 0, 5: 0, 6: 0}

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import statistics
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,32 @@ def test_pairs_and_weights_of_marcuzzi_figure_2(strategy: str, suffix: str) -> N
         rho = abs(1 / log2(2 + hi) - 1 / log2(2 + lo))
         expected = (2 ** labels[hi] - 2 ** labels[lo]) * rho / ideal if inside else 0.0
         assert W[hi][lo] == approx(expected, rel=1e-13)
+
+
+# Labels in ranked order, k: false, missed and static by label, and by deficit; ranks from 1.
+READINGS = [
+    ([3, 2, 2, 2, 0, 0], 2, ([], [3, 4], []), ([], [], [])),
+    ([1, 2, 3, 2, 2, 0, 1], 2, ([1], [3, 4, 5], [3]), ([1], [3], [3])),
+    ([2, 2, 3, 0, 2], 2, ([], [3, 5], []), ([1, 2], [3], [3])),
+    ([0, 0, 1], 2, ([], [3], []), ([1, 2], [3], [3])),
+    ([1, 3, 0, 2, 1, 2, 0, 2, 0], 2, ([1], [4, 6, 8], [4]), ([1], [4, 6, 8], [4])),
+]
+
+
+@pytest.mark.parametrize(("labels", "k", "by_label", "by_deficit"), READINGS)
+def test_two_readings_of_missed(labels: Any, k: int, by_label: Any, by_deficit: Any) -> None:
+    """Labels of the ideal top k (Marcuzzi et al. 2023, section 4.1), or how many it has of each."""
+    for missed, (false, lacking, static) in {"label": by_label, "deficit": by_deficit}.items():
+        found = ref.false_and_missed(labels, k, missed)
+        assert [[rank + 1 for rank in ranks] for ranks in found] == [false, lacking]
+        top = set(range(k))
+        members = {"all": lacking, "static": static}
+        for strategy, below in members.items():
+            X = ref.extended_set(strategy, labels, k, missed=missed)
+            assert top | {rank - 1 for rank in below} == X
+        drawn = ref.extended_set("random", labels, k, missed=missed) - top
+        assert len(drawn) == len(static)
+        assert drawn <= {rank - 1 for rank in lacking}
 
 
 def test_static_takes_as_many_of_each_label_as_are_missing() -> None:

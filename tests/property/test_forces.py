@@ -40,6 +40,7 @@ PARAMETERS: dict[str, Any] = {
     "mu": st.floats(0.0, 5.0, allow_subnormal=False),
     "gain": st.sampled_from(["2^y-1", "y", "binary"]),
     "delta_offset": st.sampled_from([0, 1]),
+    "missed": st.sampled_from(["deficit", "label"]),
     "p": st.floats(0.3, 0.95),
     "max_label": st.just(64.0),
 }

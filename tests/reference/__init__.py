@@ -1,6 +1,13 @@
 """The oracle: slow and obvious versions of what the package computes. Imports nothing of it."""
 
-from .extended import STRATEGIES, deficits, extended_set, splitmix64, uniform
+from .extended import (
+    STRATEGIES,
+    deficits,
+    extended_set,
+    false_and_missed,
+    splitmix64,
+    uniform,
+)
 from .forces import COSTS, NORMS, forces
 from .listwise import xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
@@ -18,6 +25,7 @@ __all__ = [
     "deficits",
     "discount",
     "extended_set",
+    "false_and_missed",
     "forces",
     "gain_of",
     "ideal_dcg",

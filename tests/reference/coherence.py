@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .extended import deficits
+from .extended import false_and_missed
 from .forces import logistic
 from .ranking import Matrix, order
 
@@ -17,19 +17,18 @@ def violations(
     k: int,
     *,
     restricted: bool,
+    missed: str = "deficit",
 ) -> list[tuple[int, int]]:
     """Rows (worse document, better one below it) whose forces push them apart."""
     ranked = order(scores)
-    need = deficits([labels[row] for row in ranked], k)
+    false, lacking = false_and_missed([labels[row] for row in ranked], k, missed)
     found = []
     for above, worse in enumerate(ranked):
         for below in range(above + 1, len(ranked)):
             better = ranked[below]
             is_wrong = labels[better] > labels[worse]
             if restricted:
-                is_false = above < k and need[labels[worse]] < 0
-                is_missed = below >= k and need[labels[better]] > 0 and labels[better] > 0
-                is_wrong = is_false and is_missed
+                is_wrong = above in false and below in lacking
             if is_wrong and lam[worse] > lam[better]:
                 found.append((worse, better))
     return found

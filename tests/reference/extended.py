@@ -36,11 +36,35 @@ def deficits(ordered_labels: Sequence[float], k: float | None) -> dict[float, in
     return deficit
 
 
+def false_and_missed(
+    ordered_labels: Sequence[float], k: float | None, missed: str = "deficit"
+) -> tuple[list[int], list[int]]:
+    """The 0-based ranks of the false and of the missed top-k documents.
+
+    "label" is the text (section 4.1): which labels occur in the ideal top-k. "deficit" is the
+    published code: how often they do. "We call missed top-k a relevant document": label 0 never is.
+    """
+    n = len(ordered_labels)
+    c = int(min(cutoff(k), n))
+    occurring = set(sorted(ordered_labels, reverse=True)[:c])
+    deficit = deficits(ordered_labels, k)
+    false, lacking = [], []
+    for rank, label in enumerate(ordered_labels):
+        too_few = label in occurring if missed == "label" else deficit[label] > 0
+        too_many = label not in occurring if missed == "label" else deficit[label] < 0
+        if rank < c and too_many:
+            false.append(rank)
+        if rank >= c and too_few and label > 0:
+            lacking.append(rank)
+    return false, lacking
+
+
 def extended_set(
     strategy: str,
     ordered_labels: Sequence[float],
     k: float | None,
     *,
+    missed: str = "deficit",
     seed: int = 0,
     iteration: int = 0,
     query: int = 0,
@@ -52,13 +76,15 @@ def extended_set(
     if strategy.startswith("all-"):
         rolls_back = _reaches_smallest_label(ordered_labels, c)
         strategy = strategy.removeprefix("all-") if rolls_back else "all"
-    missed = {label for label, d in deficits(ordered_labels, k).items() if label > 0 and d > 0}
-    below = [rank for rank in range(c, len(ordered_labels)) if ordered_labels[rank] in missed]
+    false, below = false_and_missed(ordered_labels, k, missed)
+    need, labels = deficits(ordered_labels, k), list(ordered_labels)
+    if missed == "label":  # as many as there are false ones, whatever their labels
+        need, labels = {1.0: len(false)}, [1.0] * len(labels)
     if strategy == "static":
-        below = _static(ordered_labels, below, deficits(ordered_labels, k))
+        below = _static(labels, below, need)
     if strategy == "random":
         draws = {rank: uniform(seed, iteration, query, rank) for rank in below}
-        below = _random(ordered_labels, below, deficits(ordered_labels, k), draws)
+        below = _random(labels, below, need, draws)
     return set(range(c)) | set(below)
 
 

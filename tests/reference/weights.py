@@ -38,6 +38,7 @@ def weights(
     mu: float = 1.0,
     gain: Gain = "2^y-1",
     delta_offset: int = 0,
+    missed: str = "deficit",
     seed: int = 0,
     iteration: int = 0,
     query: int = 0,
@@ -58,7 +59,8 @@ def weights(
     if name in EX_NAMES:
         form, strategy = EX_FORMS[name.split(" ")[0]], name.split(" ")[1]
         level, ordered = k, [labels[row] for row in order(scores)]
-        members = extended_set(strategy, ordered, k, seed=seed, iteration=iteration, query=query)
+        key = {"seed": seed, "iteration": iteration, "query": query}
+        members = extended_set(strategy, ordered, k, missed=missed, **key)
     else:
         form = TRUNCATED_FORMS[name]
         level = k if tau is None or form == "top-k" else tau

@@ -280,7 +280,16 @@ def test_group_is_the_same_as_numbered_queries() -> None:
 # scikit-learn.
 
 
-@pytest.mark.parametrize("given", [{}, {"k": 5}, {"eta": 0.3}, {"max_bin": 31, "tau": 7}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"k": 5},
+        {"eta": 0.3},
+        {"max_bin": 31, "tau": 7},
+        {"objective": "lambdamart-ex all", "k": 5, "missed": "label"},
+    ],
+)
 def test_parameters_and_clone(given: dict[str, Any]) -> None:
     ranker = rf.Ranker(**given)
     params = ranker.get_params()

@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--high", type=float, metavar="LABEL", help="highly relevant from this label on"
     )
+    parser.add_argument(
+        "--missed",
+        metavar="HOW",
+        help="what a top k misses, by deficit or by label (default: the objective's)",
+    )
     parser.add_argument("--metric", help="metrics, with commas (default: those of the run)")
     parser.add_argument("--against", metavar="NAME", help="an objective to compare forces with")
     parser.add_argument(
@@ -61,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
         k=options.k,
         top=options.top,
         high=options.high,
+        missed=options.missed,
         metrics=None if options.metric is None else split_names(options.metric),
         against=options.against,
         queries=options.queries,

@@ -1,8 +1,9 @@
 """The forces of one query: bars for its documents, and the pairs that contribute most.
 
 To the right is up, to the left is down. False top-k documents stand in the top k though the ideal
-top k has fewer of their label, missed ones below it though it has more. Where a false one is pushed
-up more than a missed one, the forces are not coherent, and words say so.
+top k has fewer of their label, missed ones below it though it has more; for an objective made with
+missed = "label", though it has none, or any. Where a false one is pushed up more than a missed one,
+the forces are not coherent, and words say so.
 
 The objective, its k and its norm are the model's own unless options say otherwise; several
 objectives stand side by side. Without --query it is the query with the lowest NDCG@k.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -113,11 +114,15 @@ def _print_table(entries: list[Entry]) -> None:
 
 
 def _print_one(entry: Entry) -> None:
+    from rankforce.training.settings_table import TABLE
+
     print(f"{entry.name}\n")
     print(f"  {'force ' if entry.listwise else 'weight'}      {entry.formula}")
     print(f"  source      {entry.source}")
     print(f"  cost        {entry.cost} per query")
     print(f"  parameters  {', '.join(entry.parameters)}{' (k is needed)' if entry.needs_k else ''}")
+    for name in sorted(entry.uses):
+        print(textwrap.indent(textwrap.fill(f"{name}: {TABLE[name].help}", 84), " " * 14))
     if entry.aliases:
         print(f"  also called {', '.join(entry.aliases)}")
     k = ", k=5" if entry.needs_k else ""

@@ -44,6 +44,7 @@ def incoherence(
     *,
     k: int | None = None,
     restricted: bool = True,
+    missed: str | None = None,
     group: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     norm: str = "none",
@@ -53,9 +54,10 @@ def incoherence(
     """Pairs in the wrong order whose forces push them further apart, for each query.
 
     Restricted, as Figure 3 of the paper counts them: a false top-k document (the ideal top-k has
-    fewer of its label) has a strictly larger force than a missed one. Else: any document has a
-    larger force than one below it with a higher label. Labels are those that the objective reads,
-    relevant or not where it knows no more. `k` is the objective's own by default.
+    fewer of its label; `missed="label"`: none) has a strictly larger force than a missed one. Else:
+    any document has a larger force than one below it with a higher label. Labels are those that the
+    objective reads, relevant or not where it knows no more. `k` and `missed`, as in `rf.objective`,
+    are the objective's own by default.
 
     >>> import rankforce as rf
     >>> objective = rf.objective("lambdarank-ndcg", k=1)
@@ -64,7 +66,7 @@ def incoherence(
     (1.0, [1], [0.189])
     """
     now = Now(norm, iteration, threads)
-    view = make_view(objective, scores, labels, now, group=group, qid=qid, k=k)
+    view = make_view(objective, scores, labels, now, group=group, qid=qid, k=k, missed=missed)
     return find_incoherence(view, restricted=restricted)
 
 
@@ -111,7 +113,8 @@ def find_incoherence(view: View, *, restricted: bool) -> Incoherence:
 
     def work(first: int, last: int) -> int:
         if restricted:
-            rules = (scene.grades.ideal, lam, scene.k, scene.grades.missable)
+            grades, by_label = scene.grades, scene.grades.missed == "label"
+            rules = (grades.ideal, lam, scene.k, grades.missable, by_label)
             kernel.restricted_block(first, last, pointer, code, *rules, violations, size)
         else:
             kernel.unrestricted_block(first, last, pointer, code, lam, violations, size)

@@ -14,6 +14,8 @@ from rankforce.data.preferences import take_preferences
 from rankforce.data.queries import QueryIndex
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
+from rankforce.forces.description import Missed
+from rankforce.forces.make import check_missed
 from rankforce.forces.mixed import parts_of
 from rankforce.measures.labels import PREFERENCES, label_column
 
@@ -63,15 +65,19 @@ class Grades(NamedTuple):
     labels: Floats  # of each row; -inf where unknown
     code: NDArray[np.int32]  # grade of each row
     ideal: NDArray[np.int32]  # grade of each place, the best of a query first
+    missed: Missed  # which documents a top-k misses, as `rf.objective` has it
     missable: int  # the first grade that a top-k can miss: that of the smallest positive label
     names: list[str]  # of the grades, or of ranges where there are many
     group: NDArray[np.int32]  # which of `names` each row has
 
 
-def read_grades(objective: AnyObjective | None, labels: Any, index: QueryIndex) -> Grades:
+def read_grades(
+    objective: AnyObjective | None, labels: Any, index: QueryIndex, missed: str | None = None
+) -> Grades:
     """Grades by the labels that the objective reads (of a mix, its first part).
 
     Where it only tells relevant documents from others, so do `code`, `ideal` and `missable`.
+    `missed` is its own by default.
     """
     first = parts_of(objective)[0].objective if objective is not None else None
     rows = int(index.pointer[-1])
@@ -80,13 +86,15 @@ def read_grades(objective: AnyObjective | None, labels: Any, index: QueryIndex) 
     values = np.where(np.isnan(values), -np.inf, values)
     names, group = _name_grades(values)
     description = getattr(first, "description", None)
+    own: Missed = description.pair_set.missed if description else "deficit"
     seen = (values > 0).astype(np.float64) if description and description.binary else values
     distinct, code = _number(seen)
     query = np.repeat(np.arange(len(index.sizes)), index.sizes)
     places = index.places(code)
     ideal = places[np.lexsort((-places, query))]
     missable = int(np.searchsorted(distinct, 0.0, side="right"))
-    return Grades(values, code, ideal, missable, names, group)
+    reading = own if missed is None else check_missed(missed)
+    return Grades(values, code, ideal, reading, missable, names, group)
 
 
 def _number(values: Floats) -> tuple[Floats, NDArray[np.int32]]:

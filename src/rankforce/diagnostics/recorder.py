@@ -24,6 +24,7 @@ from rankforce.diagnostics.pairs import (
 from rankforce.diagnostics.ranks import LabelMix, find_label_mix, find_rank_changes
 from rankforce.diagnostics.view import Now, Scene, View, rank_rows
 from rankforce.forces.base import AnyObjective
+from rankforce.forces.make import check_missed
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.curves import SIGNED, Curves
@@ -117,7 +118,8 @@ class Recorder:
     those that the run watches, "": none), and so is the agreement of the trained objective with
     another one, `against`. `k` is the cutoff of
     coherence (by default the objective's), `top` the number of positions that label mix and rank
-    changes look at, `high` the label from which on a document is highly relevant. Of a large set
+    changes look at, `high` the label from which on a document is highly relevant, `missed` which
+    documents a top k misses (as in `rf.objective`; by default the objective's). Of a large set
     `queries` queries are looked at, always the same ones (None: all).
 
     `curves` has what was recorded; the model keeps it too, and is saved with it.
@@ -138,6 +140,7 @@ class Recorder:
         k: int | None = None,
         top: int = TOP,
         high: float | None = None,
+        missed: str | None = None,
         metrics: Any = None,
         against: AnyObjective | None = None,
         queries: int | None = 2000,
@@ -151,6 +154,7 @@ class Recorder:
         self.queries = None if queries is None else check_whole("queries", queries, least=1)
         self.k = None if k is None else check_whole("k", k, least=1)
         self.high = high
+        self.missed = None if missed is None else check_missed(missed)
         self.metrics = metrics
         self.against = against
         self.curves = Curves()
@@ -215,7 +219,7 @@ class Recorder:
         """Get ready to look at a data set; `watched` are the metrics that its run follows."""
         self.sample: Sample = sample_queries(data, index or data.index, self.queries)
         labels, queries = self.sample.labels, self.sample.queries
-        self.scene = Scene(objective, labels, queries, k=self.k, high=self.high)
+        self.scene = Scene(objective, labels, queries, k=self.k, high=self.high, missed=self.missed)
         self._other = None if self.against is None else self.against.bind(labels, queries)
         metrics = self._make_metrics(objective, watched)
         self._board = Scoreboard(metrics, labels, index=queries) if metrics else None
@@ -229,6 +233,8 @@ class Recorder:
             "high": f"{self.scene.high:g}",
             **SIGNED,
         }
+        if self.scene.grades.missed != "deficit":
+            self.curves.about["missed"] = self.scene.grades.missed
         if self.against is not None:
             self.curves.about["against"] = self.against.name
 

@@ -39,13 +39,14 @@ class Scene:
         *,
         k: int | None = None,
         high: float | None = None,
+        missed: str | None = None,
     ) -> None:
         self.objective = objective
         self.labels = labels
         self.index = index
         self.k = check_whole("k", cutoff_of(objective) if k is None else k, least=1)
         self.ready: Ready = objective.bind(labels, index)
-        self.grades: Grades = read_grades(objective, labels, index)
+        self.grades: Grades = read_grades(objective, labels, index, missed)
         self.high = default_high(self.grades.labels) if high is None else float(high)
 
     @cached_property
@@ -121,10 +122,11 @@ def make_view(
     qid: ArrayLike | None,
     k: int | None = None,
     high: float | None = None,
+    missed: str | None = None,
 ) -> View:
     """A view from the arguments of a diagnostic."""
     index = index_of(labels, group=group, qid=qid)
-    return Scene(objective, labels, index, k=k, high=high).view(scores, now)
+    return Scene(objective, labels, index, k=k, high=high, missed=missed).view(scores, now)
 
 
 def cutoff_of(objective: AnyObjective) -> int:

@@ -14,6 +14,7 @@ from rankforce.measures.definition import RankTable, discount
 from rankforce.measures.gains import GainLike
 
 Strategy = Literal["static", "random", "all", "all-static", "all-random"]
+Missed = Literal["deficit", "label"]
 Ideal = Literal["none", "discounted", "values", "relevant", "hits"]
 
 
@@ -27,10 +28,16 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class PairSet:
-    """Pairs with at least one document in the top `cutoff`, extended by a Lambda-eX strategy."""
+    """Pairs with at least one document in the top `cutoff`, extended by a Lambda-eX strategy.
+
+    `missed` says which documents the top lacks (Marcuzzi et al. 2023): by "deficit", as in the
+    published code, those whose label the ideal top has more often; by "label", as in section 4.1,
+    those whose label it has at all.
+    """
 
     cutoff: float = math.inf  # no cutoff: every pair
     extended: Strategy | None = None
+    missed: Missed = "deficit"
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class Parameters(definition.Parameters):
     tau: float | None = None
     mu: float = 1.0
     delta_offset: int = 0
+    missed: Missed = "deficit"
 
     @property
     def truncation(self) -> float:

@@ -6,7 +6,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.description import Cost, Description, Entry, PairSet, Parameters
+from rankforce.forces.description import Cost, Description, Entry, Missed, PairSet, Parameters
 from rankforce.forces.objective import ALIASES, NAME, Additive, Objective, PreferenceObjective
 from rankforce.forces.registry import ENTRIES, parse_name
 from rankforce.measures.gains import GainLike, check_gain
@@ -43,6 +43,7 @@ def objective(
     gain: GainLike | None = None,
     sigma: float = 1.0,
     delta_offset: int | None = None,
+    missed: str | None = None,
     seed: int = 0,
     cost: str = "logistic",
     center: float = 0.0,
@@ -57,6 +58,8 @@ def objective(
     (default `k`; without either there is none), `mu` the weight of the second part of a hybrid,
     `gain` the worth of a label ("2^y-1", "y", "binary", a table or a function), `sigma` the
     steepness of the cost, `delta_offset=1` the rank distances of the published LightGBM forks,
+    `missed` which documents Lambda-eX adds to the top k: by "deficit" of their label there, as in
+    the published code, or by "label", all whose label is in the ideal top k, as in the paper,
     `seed` that of random strategies, `p` the persistence of RBP, `max_label` the top grade of ERR.
     `cost` is "logistic" or "sigmoid" (around `center`). `source` names the labels to read where
     there are several, `norm` is this objective's own ("none", "lightgbm", "std") in place of the
@@ -77,7 +80,7 @@ def objective(
     'RankNet + 2 LambdaRank-NDCG'
     """
     given = {"k": k, "tau": tau, "mu": mu, "gain": gain, "delta_offset": delta_offset}
-    given |= {"p": p, "max_label": max_label}
+    given |= {"p": p, "max_label": max_label, "missed": missed}
     kept: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     how = _check_cost(cost, sigma, center)
     whose = {"source": check_source(source), "norm": _check_norm(norm)}
@@ -98,6 +101,7 @@ def objective(
         tau=_check_tau,
         mu=lambda value: check_number("mu", value, least=0.0),
         delta_offset=_check_offset,
+        missed=check_missed,
     )
     params = Parameters(**kept)
     if entry.needs_k and params.k is None:
@@ -268,6 +272,11 @@ def _check_known(entry: Entry, kept: dict[str, Any]) -> None:
 
 def _check_tau(tau: Any) -> float:
     return math.inf if tau == math.inf else check_whole("tau", tau, least=1)
+
+
+def check_missed(missed: Any) -> Missed:
+    """A reading of the missed top-k documents."""
+    return cast(Missed, check_choice("missed", missed, get_args(Missed)))
 
 
 def _check_offset(offset: Any) -> int:

@@ -38,7 +38,7 @@ def build_ndcg(
         distance=None if weight == "rank" else delta(mu, params.delta_offset),
         ideal="discounted",
         ideal_cutoff=cutoff,
-        pair_set=PairSet(cutoff, strategy),
+        pair_set=PairSet(cutoff, strategy, params.missed),
     )
 
 
@@ -69,8 +69,7 @@ def build_top_k(params: Parameters) -> Description:
 
 def _uses(weight: Weight, *, binary: bool, extended: bool) -> frozenset[str]:
     used = set() if binary else {"gain"}
-    if not extended:
-        used.add("tau")
+    used.add("missed" if extended else "tau")
     if weight != "rank":
         used.add("delta_offset")
     if weight == "both":

@@ -325,7 +325,9 @@ def _table(table: RankTable | None, at: Floats, start: int = 0) -> Floats:
 def _pair_set(description: Description) -> tuple[int, int]:
     wanted = description.pair_set
     if wanted.extended is not None:
-        return layout.EXTENDED, _whole(wanted.cutoff)
+        by_label = wanted.missed == "label"
+        code = layout.EXTENDED_BY_LABEL if by_label else layout.EXTENDED
+        return code, _whole(wanted.cutoff)
     if wanted.cutoff < math.inf:
         return layout.TRUNCATED, int(wanted.cutoff)
     return layout.ALL_PAIRS, _NO_END

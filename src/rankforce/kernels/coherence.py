@@ -30,11 +30,15 @@ def rank_block(first, last, scores, queries, ranked):
 
 
 @entry
-def restricted_block(first, last, pointer, code, ideal, lam, k, missable, violations, size):
+def restricted_block(
+    first, last, pointer, code, ideal, lam, k, missable, by_label, violations, size
+):
     """Pairs of a false and a missed top-k document of which the false one has the larger force.
 
     Documents stand by rank: `code` numbers their labels, `ideal` the same in the best order; codes
-    below `missable` are never missed. `size` sums how much larger.
+    below `missable` are never missed. A label is false if the ideal top has fewer of it, missed if
+    it has more; or, `by_label`, false if the ideal top has none of it, else missed. `size` sums how
+    much larger.
     """
     need = np.zeros(np.max(code) + 1 if len(code) > 0 else 1, np.int64)
     missed = np.empty(np.max(np.diff(pointer)) if len(pointer) > 1 else 0, np.float64)
@@ -45,15 +49,18 @@ def restricted_block(first, last, pointer, code, ideal, lam, k, missable, violat
         for r in range(start, below):
             need[ideal[r]] += 1
             need[code[r]] -= 1
+        least = ideal[below - 1] if below > start else 0
         count = 0
         for m in range(below, end):
-            if need[code[m]] > 0 and code[m] >= missable:
+            is_missed = code[m] >= least if by_label else need[code[m]] > 0
+            if is_missed and code[m] >= missable:
                 missed[count] = lam[m]
                 count += 1
         found = 0
         total = 0.0
         for f in range(start, below if count > 0 else start):
-            if need[code[f]] < 0:
+            is_false = code[f] < least if by_label else need[code[f]] < 0
+            if is_false:
                 for m in range(count):
                     if lam[f] > missed[m]:
                         found += 1

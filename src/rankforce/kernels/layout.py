@@ -54,7 +54,7 @@ FLOAT_ROWS = SIDES + 6
 # How a pair's weight is made.
 BY_RANK, BY_STEP, BY_DISTANCE, BY_SWAP, BY_USER = range(5)
 # Which pairs there are.
-NO_PAIRS, ALL_PAIRS, TRUNCATED, EXTENDED = range(4)
+NO_PAIRS, ALL_PAIRS, TRUNCATED, EXTENDED, EXTENDED_BY_LABEL = range(5)
 NO_NORM, LIGHTGBM_NORM, STD_NORM = range(3)
 
 Array = NDArray[Any]

@@ -8,6 +8,7 @@ from rankforce.kernels.compile import inlined, kernel
 from rankforce.kernels.layout import (
     ALL_PAIRS,
     EXTENDED,
+    EXTENDED_BY_LABEL,
     INSIDE,
     LABEL_CLASS,
     LEFT,
@@ -49,8 +50,9 @@ def mark_pair_set(n, classes, positive, strategy, key, rules, integers):
     found = min(rules.cutoff, n)
     for r in range(found):
         integers[MEMBER, r] = integers[ORDER, r]
-    if rules.pair_set == EXTENDED:
-        found = extend(n, found, classes, positive, strategy, key, integers)
+    if rules.pair_set >= EXTENDED:
+        by_label = rules.pair_set == EXTENDED_BY_LABEL
+        found = extend(n, found, classes, positive, strategy, by_label, key, integers)
     return found
 
 
@@ -65,10 +67,12 @@ def mark_inside(n, members, integers):
 
 
 @kernel
-def extend(n, top, classes, positive, strategy, key, integers):
+def extend(n, top, classes, positive, strategy, by_label, key, integers):
     """Extend the top to the set X of Lambda-eX (Marcuzzi et al. 2023, section 4).
 
     In label order the ideal top are the first documents, and label 0 those from `positive` on.
+    Each label needs what the ideal top has more of it than the top; or, `by_label`, all labels of
+    the ideal top share one need: the documents of the top with any other label.
     Random picks by selection sampling: going down the list, a missed document is taken with
     probability need / left, which draws every subset of the needed size with equal chance.
     """
@@ -79,14 +83,19 @@ def extend(n, top, classes, positive, strategy, key, integers):
     member = integers[MEMBER]
     for c in range(len(classes) - 1):
         need[c] = 0
-        left[c] = classes[c + 1] - classes[c]
+        left[c] = 0
+        shared = (0 if classes[c] < top else 1) if by_label else c
+        left[shared] += min(classes[c + 1], positive) - min(classes[c], positive)
         for p in range(classes[c], classes[c + 1]):
-            label_class[p] = c
+            label_class[p] = shared
     for p in range(top):
         need[label_class[p]] += 1
     for r in range(top):
         need[label_class[order[r]]] -= 1
-        left[label_class[order[r]]] -= 1
+        if order[r] < positive:
+            left[label_class[order[r]]] -= 1
+    if by_label and strategy == ALL:
+        need[0] = n  # also where no document of the top stands in their place
     found = top
     for r in range(top, n):
         p = order[r]

@@ -104,6 +104,9 @@ class Values:
         1.0, "steepness of the cost", Range(1e-3, 1e3, whole=False), also="sigmoid")
     delta_offset: int | None = _objective(
         None, "1 for rank distances as the published forks have them", Range(0, 1))
+    missed: str | None = _objective(
+        None, "documents that Lambda-eX adds to the top k: those whose label that has too few of, "
+        "or all whose label the ideal top k has", ("deficit", "label"), unset="deficit")
     p: float | None = _objective(None, "persistence of RBP, between 0 and 1")
     max_label: float | None = _objective(None, "top grade of ERR", AMOUNT)
     cost: str = _objective("logistic", "what a pair costs", ("logistic", "sigmoid"))

@@ -256,13 +256,18 @@ def test_ndcg_is_that_of_the_metric(arithmetic: Page, k: int) -> None:
 
 
 # LambdaGap-S leaves documents without force: two that have none are no violation.
-LOOKED_AT = ["lambdarank-ndcg", "lambdarank-p@k", "lambdamart-ex static", "lambdagap-s"]
+LOOKED_AT: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ("lambdarank-ndcg", "lambdarank-p@k", "lambdagap-s")),
+    *(("lambdamart-ex static", {"missed": missed}) for missed in ("deficit", "label")),
+]
 
 
-@pytest.mark.parametrize("name", LOOKED_AT)
-def test_incoherent_pairs_are_those_of_the_diagnostic(arithmetic: Page, name: str) -> None:
+@pytest.mark.parametrize(("name", "more"), LOOKED_AT)
+def test_incoherent_pairs_are_those_of_the_diagnostic(
+    arithmetic: Page, name: str, more: dict[str, Any]
+) -> None:
     """As many violations as Python counts, at the cutoff."""
-    objective, lists = rf.objective(name, k=2), draw_lists(8, spread=0.5, sizes=(12,) * 30)
+    objective, lists = rf.objective(name, k=2, **more), draw_lists(8, spread=0.5, sizes=(12,) * 30)
     written = lists.written([objective])
     counts = incoherence(objective, lists.scores, lists.labels[None], group=lists.sizes).violations
     seen = arithmetic.evaluate(

@@ -32,7 +32,7 @@ def test_tables_are_formulas_of_the_rank() -> None:
     assert found["distance"] == pytest.approx([0.0] + [d[m - 1] - d[m] for m in range(1, 6)])
     assert found["correction"] == pytest.approx([1.0, 1.0, *(1 / (1 - d[r]) for r in range(2, 6))])
     assert found["ideal_values"] == pytest.approx([d[0], d[1], 0.0, 0.0, 0.0, 0.0])
-    assert found["pairs"] == {"cutoff": 2, "extended": None}
+    assert found["pairs"] == {"cutoff": 2, "extended": None, "missed": "deficit"}
     assert found["position"] is None
 
 
@@ -128,6 +128,10 @@ def test_what_a_page_cannot_compute_is_left_out_with_a_note(why: str) -> None:
         (rf.objective("lambdarank-p@k", k=3), "LambdaRank-P@3"),
         (rf.objective("ranknet", source="click"), "RankNet on click"),
         (rf.objective("lambdagap-x+", k=2, mu=0.5, seed=3), "LambdaGap-X+@2 (mu=0.5, seed=3)"),
+        (
+            rf.objective("lambdamart-ex all", k=2, missed="label"),
+            "LambdaMART-eX all@2 (missed=label)",
+        ),
         (rf.objective("preferences", sigma=2), "Preferences (sigma=2)"),
         (0.5 * rf.objective("ranknet"), "0.5 RankNet"),
     ],

@@ -19,6 +19,7 @@ from rankforce.diagnostics.grades import Grades
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
 from rankforce.evaluation.judge import model_scores
 from rankforce.forces.base import AnyObjective, PairForces
+from rankforce.forces.description import Missed
 from rankforce.forces.mixed import ObjectiveLike, parts_of
 from rankforce.forces.named import at_cutoff, known_cutoff, title_of
 from rankforce.forces.ready import check_scores
@@ -197,7 +198,7 @@ def _explain_one(
 def _documents(view: View, subject: Subject, number: int, grades: Grades) -> list[Document]:
     start, end = subject.queries.pointer[number : number + 2]
     ranked = view.ranked[start:end]
-    kinds = _kinds(grades.code[ranked], view.scene.k, grades.missable)
+    kinds = _kinds(grades.code[ranked], view.scene.k, grades.missable, grades.missed)
     return [
         Document(
             rank,
@@ -212,20 +213,27 @@ def _documents(view: View, subject: Subject, number: int, grades: Grades) -> lis
     ]
 
 
-def _kinds(codes: NDArray[np.int32], k: int, missable: int) -> list[str]:
+def _kinds(
+    codes: NDArray[np.int32], k: int, missable: int, missed: Missed = "deficit"
+) -> list[str]:
     """False and missed top-k documents, by grades in ranked order.
 
-    A grade is missed if the ideal top k has more of it than the top k, false if it has fewer.
-    Grades below `missable`, those of labels up to 0, are never missed.
+    A grade is missed if the ideal top k has more of it than the top k, false if it has fewer; or,
+    by label, missed if the ideal top k has any of it, else false. Grades below `missable`, those of
+    labels up to 0, are never missed.
 
     >>> _kinds(np.array([1, 3, 2, 2, 0], np.int32), 2, 1)
     ['false', '', 'missed', 'missed', '']
     >>> _kinds(np.array([0, 1], np.int32), 1, 2)
     ['false', '']
+    >>> _kinds(np.array([2, 2, 3, 0, 2], np.int32), 2, 1, "label")
+    ['', '', 'missed', '', 'missed']
     """
     many = int(codes.max(initial=0)) + 1
     ideal = np.bincount(np.sort(codes)[::-1][:k], minlength=many)
     deficit = (ideal - np.bincount(codes[:k], minlength=many))[codes]
+    if missed == "label":
+        deficit = np.where(ideal[codes] > 0, 1, -1)
     is_top = np.arange(len(codes)) < k
     is_false = is_top & (deficit < 0)
     is_missed = ~is_top & (deficit > 0) & (codes >= missable)

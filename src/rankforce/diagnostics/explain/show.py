@@ -285,6 +285,8 @@ def _violations(one: Explained, width: int) -> list[str]:
 
 def _nothing(one: Explained) -> str:
     kinds = {document.kind for document in one.documents}
+    if MISSED in kinds and FALSE not in kinds:  # where labels decide, not how many have them
+        return f"coherent: the ideal top {one.k} has every label of the top {one.k}"
     if not {FALSE, MISSED} <= kinds:
         return f"the labels of the top {one.k} are as good as can be: no document is missed"
     return f"coherent: no false top-{one.k} document is pushed up more than a missed one"

@@ -223,7 +223,7 @@ def _ranks(what: Description, longest: int, pool: _Pool) -> dict[str, Any]:
         # By distance: two documents are never 0 ranks apart.
         "distance": None if what.distance is None else pool.add([0.0, *what.distance(ranks[:-1])]),
         "correction": None if what.correction is None else pool.add(what.correction(ranks)),
-        "pairs": {"cutoff": _whole(what.pair_set.cutoff), "extended": what.pair_set.extended},
+        "pairs": vars(what.pair_set) | {"cutoff": _whole(what.pair_set.cutoff)},
         "swaps": what.swaps,
         "swaps_cutoff": _whole(what.swaps_cutoff),
         "ideal": what.ideal if what.ideal in ("none", "relevant", "hits") else "values",

@@ -161,9 +161,10 @@ function incoherent(objective, query, scores, lambda, k) {
   const label = own.map((y) => (part.binary ? Number(y > 0) : Number.isNaN(y) ? -Infinity : y));
   const { order } = rankDocuments(scores);
   const top = Math.min(k, order.length);
-  const need = deficits(label, order, top);
-  const wrong = order.slice(0, top).filter((d) => need.get(label[d]) < 0);
-  const missed = order.slice(top).filter((d) => label[d] > 0 && (need.get(label[d]) ?? 0) > 0);
+  const { need, kind } = deficits(label, order, top, part.pairs?.missed);
+  const needed = (d) => need.get(kind(label[d])) ?? 0;
+  const wrong = order.slice(0, top).filter((d) => needed(d) < 0);
+  const missed = order.slice(top).filter((d) => label[d] > 0 && needed(d) > 0);
   return wrong.flatMap((a) => missed.filter((b) => lambda[a] > lambda[b]).map((b) => [a, b]));
 }
 

@@ -41,14 +41,16 @@ function drawer(seed, iteration, queryKey) {
   return (rank) => Number(splitmix64(key ^ BigInt(rank)) >> 11n) * 2 ** -53;
 }
 
-// How many documents of each label the ideal top has more than the top of the list.
-function deficits(label, order, top) {
+// How many documents of each label the ideal top has more than the top of the list. Where
+// `missed` is "label", all labels of the ideal top count as one (`kind`), and so do all others.
+function deficits(label, order, top, missed) {
   const need = new Map();
-  const count = (y, by) => need.set(y, (need.get(y) ?? 0) + by);
-  const best = Array.from(label).sort((a, b) => (b > a) - (b < a));
-  best.slice(0, top).forEach((y) => count(y, 1));
+  const best = Array.from(label).sort((a, b) => (b > a) - (b < a)).slice(0, top);
+  const kind = (y) => (missed === "label" ? y >= best.at(-1) : y);
+  const count = (y, by) => need.set(kind(y), (need.get(kind(y)) ?? 0) + by);
+  best.forEach((y) => count(y, 1));
   order.slice(0, top).forEach((document) => count(label[document], -1));
-  return need;
+  return { need, kind };
 }
 
 // The hybrid strategies decide by labels and cutoff alone (Marcuzzi et al. 2023, section 4).
@@ -62,27 +64,28 @@ function plainStrategy(strategy, seen, cutoff) {
 
 // The documents of which one must be in a pair: all, the top, or the top extended to X.
 function membersOf(part, seen, order, draw) {
-  const { cutoff, extended } = part.pairs;
+  const { cutoff, extended, missed } = part.pairs;
   const n = order.length;
   const top = Math.min(cutoff ?? n, n);
   const members = order.slice(0, top);
   if (extended === null) return members;
   const strategy = plainStrategy(extended, seen, top);
-  const need = deficits(seen.label, order, top);
+  const { need, kind } = deficits(seen.label, order, top, missed);
+  // Also where no document of the top stands in their place.
+  if (missed === "label" && strategy === "all") need.set(true, n);
   const left = new Map();
-  for (const document of order.slice(top)) {
-    left.set(seen.label[document], (left.get(seen.label[document]) ?? 0) + 1);
-  }
+  const below = order.map((document) => seen.label[document]).slice(top);
+  for (const y of below) if (y > 0) left.set(kind(y), (left.get(kind(y)) ?? 0) + 1);
   for (let r = top; r < n; r++) {
-    const y = seen.label[order[r]];
-    const needed = need.get(y) ?? 0;
+    const y = below[r - top];
+    const needed = need.get(kind(y)) ?? 0;
     if (!(y > 0) || needed <= 0) continue;
     // Selection sampling: every subset of the needed size has the same chance.
-    const isTaken = strategy !== "random" || draw(r) * left.get(y) < needed;
-    if (strategy === "random") left.set(y, left.get(y) - 1);
+    const isTaken = strategy !== "random" || draw(r) * left.get(kind(y)) < needed;
+    if (strategy === "random") left.set(kind(y), left.get(kind(y)) - 1);
     if (!isTaken) continue;
     members.push(order[r]);
-    if (strategy !== "all") need.set(y, needed - 1);
+    if (strategy !== "all") need.set(kind(y), needed - 1);
   }
   return members;
 }
