@@ -1,7 +1,7 @@
 """The oracle: slow and obvious versions of what the package computes. Imports nothing of it."""
 
 from .extended import STRATEGIES, deficits, extended_set, splitmix64, uniform
-from .forces import COSTS, NORMS, forces
+from .forces import COSTS, NORMS, forces, summed_forces
 from .listwise import xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
 from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
@@ -25,6 +25,7 @@ __all__ = [
     "order",
     "ranks",
     "splitmix64",
+    "summed_forces",
     "uniform",
     "weights",
     "xendcg_at",
