@@ -25,6 +25,7 @@ def warm_pairs(data, scores):
 
     fit(data, "ranknet", step="exact-newton", subsample=0.5, subsample_freq=1)
     rf.diagnostics.norm_factors(rf.objective("ranknet"), scores, data)
+    rf.mix([(1.0, "ranknet")], norm="std").gradients(scores, data)
 
 
 def warm_rest(data, scores):

@@ -8,7 +8,7 @@ from .extended import (
     splitmix64,
     uniform,
 )
-from .forces import COSTS, NORMS, forces
+from .forces import COSTS, NORMS, forces, summed_forces
 from .listwise import xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
 from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
@@ -33,6 +33,7 @@ __all__ = [
     "order",
     "ranks",
     "splitmix64",
+    "summed_forces",
     "uniform",
     "weights",
     "xendcg_at",

@@ -59,6 +59,9 @@ A sum, each part with its weight:
   mix = [{ name = "lambdarank-ndcg", k = 10, weight = 0.7 },
          { name = "ranknet", source = "click", weight = 0.3 }]
 
+  Each part has a norm for itself; norm = "none", "lightgbm" or "std" is that of the sum, here and
+  below: LambdaGap-S+ is rf.mix([(1, "lambdarank-p@10"), (mu, "lambdagap-s@10")], norm="lightgbm").
+
 Tiers in order of trust: the second pushes only pairs that the first does not tell apart, and leaves
 out documents without clicks (Svore et al. 2011, section 4):
   rf.graded(["lambdarank-ndcg", rf.objective("lambdarank(cndcg)", source="click")],
@@ -71,12 +74,12 @@ out documents without clicks (Svore et al. 2011, section 4):
 
 From one objective to another while learning (section 5): schedule "linear" (w grows by rate each
 iteration) or "exponential" (by exp(-rate / iteration)), from start up to 1; in Python any function:
-  rf.scheduled("lambdarank-ndcg", rf.objective("lambdarank-ndcg", cost="sigmoid", norm="std"),
-               schedule="linear", start=0.1, rate=0.01)
+  rf.scheduled("lambdarank-ndcg", rf.objective("lambdarank-ndcg", cost="sigmoid"),
+               schedule="linear", start=0.1, rate=0.01, norm="std")
 
   [objective]
-  scheduled = [{ name = "lambdarank-ndcg", norm = "std" },
-               { name = "lambdarank-ndcg", cost = "sigmoid", norm = "std" }]
+  scheduled = [{ name = "lambdarank-ndcg" }, { name = "lambdarank-ndcg", cost = "sigmoid" }]
+  norm = "std"
   schedule = "linear"
   start = 0.1
   rate = 0.01

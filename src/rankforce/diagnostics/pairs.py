@@ -171,7 +171,7 @@ def norm_factors(
 
     For "lightgbm" that is log2(1 + S) / S with S the sum of all magnitudes (behind its division of
     every pair by 0.01 + the distance of scores), for "std" one over their standard deviation. Of a
-    mix, those of its first part.
+    mix, those of the sum if it has a norm, else those of its first part.
 
     >>> import rankforce as rf
     >>> found = norm_factors(rf.objective("ranknet"), [0, 0, 0], [1, 0, 0])

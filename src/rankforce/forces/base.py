@@ -47,6 +47,7 @@ class AnyObjective(Measurable):
 
     name: str
     aim: tuple[str, dict[str, Any]] = ("NDCG", {})  # the metric that it is for, and its parameters
+    norm: str | None = None  # of its own, in place of the caller's
 
     @property
     @abstractmethod

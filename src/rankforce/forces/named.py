@@ -6,8 +6,8 @@ from typing import Any
 
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective
-from rankforce.forces.mixed import Mixed, make_one, parts_of, title
-from rankforce.forces.objective import ALIASES
+from rankforce.forces.mixed import make_one, parts_of, title
+from rankforce.forces.objective import ALIASES, OneObjective
 from rankforce.forces.registry import parse_name
 
 
@@ -40,4 +40,4 @@ def title_of(one: AnyObjective) -> str:
     >>> title_of(objective("lambdagap-x", k=5))
     'LambdaGap-X@5'
     """
-    return one.name if isinstance(one, Mixed) else title(parts_of(one)[0].objective)
+    return title(one) if isinstance(one, OneObjective) else one.name

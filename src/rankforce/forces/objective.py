@@ -76,6 +76,11 @@ class OneObjective(AnyObjective):
         make, arguments = self._recipe
         return dict(arguments) if make.__name__ == "objective" else {make.__name__: arguments}
 
+    def without_norm(self) -> AnyObjective:
+        """The same, with the caller's norm."""
+        make, arguments = self._recipe
+        return make(**{key: value for key, value in arguments.items() if key != "norm"})
+
     def __repr__(self) -> str:
         make, arguments = self._recipe
         first, *rest = arguments.items()

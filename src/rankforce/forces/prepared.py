@@ -70,6 +70,7 @@ class Prepared(_One):
             index_queries(len(values), group=group, qid=qid) if index is None else index
         )
         self.objective = objective
+        self.is_step = objective.cost.name == "sigmoid"
         what = objective.description
         largest = int(self.sizes.max(initial=1))
         ruled = make_rules(what, largest, objective.cost, is_tiered=tier is not None)
@@ -84,7 +85,8 @@ class Prepared(_One):
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of all pairs."""
         rules = self._rules.exact, self._rules.fast
-        rest = (*self._data, *rules, *norm_and_draw(self.objective, moment), lam, hess)
+        norm = norm_and_draw(self.objective, moment)
+        rest = (*self._data, *rules, *norm, lam, hess, moment.totals)
 
         def work(first: int, last: int) -> int:
             return int(forces.push_block(first, last, moment.scores, *rest))
@@ -223,7 +225,10 @@ class PreparedPreferences(_One):
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of the pairs of all queries."""
-        self._walk(moment, lam, hess)
+        force, _, _ = self._walk(moment, lam, hess)
+        if len(moment.totals):
+            query = np.repeat(np.arange(len(self.sizes)), np.diff(self._pairs.pointer))
+            moment.totals[:] = 2.0 * np.bincount(query, force, len(self.sizes))
 
     def share(
         self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int

@@ -15,7 +15,7 @@ from rankforce.common.threads import check_threads
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import PairForces, Pairs
-from rankforce.kernels import layout
+from rankforce.kernels import forces, layout
 
 NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
 NO_INTEGERS = np.empty(0, np.int64)
@@ -31,12 +31,15 @@ class Moment(NamedTuple):
     iteration: int
     threads: int
     is_bare: bool = False  # no norm counts, not even an objective's own
+    # Of each query, takes the sum of magnitudes of pairs, once for each document; whoever gives
+    # room for them gives the forces the rest of LightGBM's norm.
+    totals: Floats = NO_FLOATS
 
 
 class Trace(NamedTuple):
     """Where forces come from: what to look at, and the arrays that take what was found."""
 
-    slot: NDArray[np.int32]  # of each row that is traced; -1 for the others
+    slot: NDArray[np.int32]  # of each row that is traced, its own; -1 for the others
     code: NDArray[np.int32]  # of each row's label
     counts: NDArray[np.int64]  # pairs of each query
     factors: Floats  # what the norm multiplies the forces of each query by
@@ -46,6 +49,8 @@ class Trace(NamedTuple):
 
 class Ready(ABC):
     """Everything that labels alone decide, done once; the calls take scores only."""
+
+    is_step = False  # there are no second derivatives: a step is one along the forces
 
     def __init__(self, index: QueryIndex) -> None:
         self.index = index
@@ -124,8 +129,9 @@ class Ready(ABC):
         iteration: int,
         threads: int,
     ) -> Trace:
-        """Count pairs, find factors of the norm (of a mix, those of its first part), and add up
-        where forces on documents that have a slot come from, by the other document's code.
+        """Count pairs, find factors of the norm (of a mix, those of the sum if it has a norm, else
+        those of its first part), and add up where forces on documents that have a slot come from,
+        by the other document's code.
 
         Without a norm, that of the objective does not count either.
         """
@@ -167,15 +173,20 @@ class Ready(ABC):
 
 
 class MixedPrepared(Ready):
-    """The sum of several objectives, each with a weight that may move."""
+    """The sum of several objectives, each with a weight that may move.
+
+    A `norm` is that of the sum, and the parts have none then.
+    """
 
     def __init__(
         self,
         ready: Sequence[Ready],
         weights: Callable[[int], Sequence[float]],
         index: QueryIndex,
+        norm: str | None = None,
     ) -> None:
         super().__init__(index)
+        self._norm = norm
         self._ready = ready
         self._weights = weights
         self._scratch: tuple[Floats, Floats] | None = None
@@ -185,13 +196,27 @@ class MixedPrepared(Ready):
         weights = self._weights(moment.iteration)
         return [(w, ready) for w, ready in zip(weights, self._ready, strict=True) if w > 0.0]
 
+    def _each(self, moment: Moment) -> Moment:
+        """How the forces of each part are found: without the norm of the sum."""
+        if self._norm is None or moment.is_bare:
+            return moment
+        norm = "none" if self._norm == "std" else self._norm
+        return moment._replace(norm=norm, totals=np.zeros(len(self.sizes)))
+
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Add up the forces of the parts."""
+        self._push(moment, lam, hess)
+
+    def _push(self, moment: Moment, lam: Floats, hess: Floats) -> Floats:
+        """The same; returns what the norm of the sum multiplies the forces of each query by."""
         found = lam, hess
-        parts = self._parts(moment)
+        parts, each = self._parts(moment), self._each(moment)
+        sums = np.zeros(len(each.totals))
         for number, (weight, ready) in enumerate(parts):
             into = self._room() if number else found
-            ready.push(moment, *into)
+            each.totals.fill(0.0)
+            ready.push(each, *into)
+            sums += weight * each.totals
             for total, part in zip(found, into, strict=True):
                 if weight != 1.0:
                     part *= weight
@@ -200,14 +225,25 @@ class MixedPrepared(Ready):
         if not parts:
             lam.fill(0.0)
             hess.fill(0.0)
+        if self._norm is not None:
+            is_step = self._norm == "std" or any(ready.is_step for _, ready in parts)
+            norm, queries = NORMS[self._norm], layout.Queries(*self.index)
+            forces.norm_sums(queries, sums, norm, is_step, lam, hess, each.totals)
+        return each.totals
+
+    def _factors(self, moment: Moment) -> Floats:
+        return self._push(moment, np.empty(self.rows), np.empty(self.rows))
 
     def share(
         self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
     ) -> Floats:
         """Add up those of the parts."""
-        total = np.zeros(leaves)
+        if self._norm == "lightgbm":
+            factors = self._factors(moment)[self.index.of_rows()]
+            row_weight = factors * row_weight if len(row_weight) else factors
+        total, each = np.zeros(leaves), self._each(moment)
         for weight, ready in self._parts(moment):
-            total += weight * ready.share(moment, leaf, row_weight, leaves)
+            total += weight * ready.share(each, leaf, row_weight, leaves)
         return total
 
     def count(self, moment: Moment) -> NDArray[np.int64]:
@@ -219,22 +255,34 @@ class MixedPrepared(Ready):
 
     def find_pairs(self, moment: Moment, query: int) -> PairForces:
         """Those of the first part, then those of the others."""
-        found = [NO_PAIRS]
+        found, each = [NO_PAIRS], self._each(moment)
+        factor = 1.0 if self._norm is None else self._factors(moment)[query]
         for share, ready in self._parts(moment):
-            hi, lo, weight, force = ready.find_pairs(moment, query)
-            found.append(PairForces(hi, lo, share * weight, share * force))
+            hi, lo, weight, force = ready.find_pairs(each, query)
+            found.append(PairForces(hi, lo, share * weight, share * factor * force))
         return PairForces(*map(np.concatenate, zip(*found, strict=True)))
 
     def find_sources(self, moment: Moment, trace: Trace) -> None:
-        """Add up those of the parts; factors are those of the first."""
-        rest = trace._replace(
-            counts=np.zeros_like(trace.counts), factors=np.zeros_like(trace.factors)
+        """Add up those of the parts; factors are those of the sum, or else of the first."""
+        each = self._each(moment)
+        found = trace._replace(
+            counts=np.zeros_like(trace.counts),
+            factors=np.zeros_like(trace.factors),
+            sources=np.zeros_like(trace.sources),
         )
+        trace.counts.fill(0)
+        trace.factors.fill(0.0)
         for number, (weight, ready) in enumerate(self._parts(moment)):
-            into = rest if number else trace
-            ready.find_sources(moment, into._replace(share=trace.share * weight))
-            if number:
-                trace.counts[:] += rest.counts
+            ready.find_sources(each, found._replace(share=trace.share * weight))
+            trace.counts[:] += found.counts
+            if number == 0:
+                trace.factors[:] = found.factors
+        if self._norm is not None and not moment.is_bare:
+            trace.factors[:] = self._factors(moment)
+            rows = np.flatnonzero(trace.slot >= 0)
+            factors = trace.factors[self.index.of_rows()[rows]]
+            found.sources[trace.slot[rows]] *= factors[:, None, None]
+        trace.sources[:] += found.sources
 
     def _room(self) -> tuple[Floats, Floats]:
         if self._scratch is None:
@@ -276,4 +324,7 @@ def norm_and_draw(objective: Any, moment: Moment) -> tuple[int, np.uint64, np.ui
         raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
     mask = 2**64 - 1
     whole = check_whole("iteration", moment.iteration)
-    return NORMS[norm], np.uint64(objective.seed & mask), np.uint64(whole & mask)
+    code = NORMS[norm]
+    if code == layout.LIGHTGBM_NORM and len(moment.totals):
+        code = layout.APART_NORM
+    return code, np.uint64(objective.seed & mask), np.uint64(whole & mask)

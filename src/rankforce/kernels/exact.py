@@ -10,6 +10,7 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, inlined, kernel
 from rankforce.kernels.layout import (
+    APART_NORM,
     FORCE,
     HESS,
     INSIDE,
@@ -201,7 +202,7 @@ def norm_factors(n, total, norm, scale, rules, floats):
 @inlined
 def force_of(norm, is_spread, center):
     """LightGBM's norm divides a pair's weight by 0.01 + |x|, where the scores of a query differ."""
-    is_apart = norm == LIGHTGBM_NORM and is_spread
+    is_apart = norm in (LIGHTGBM_NORM, APART_NORM) and is_spread
     return Force(0.01 if is_apart else 1.0, 1.0 if is_apart else 0.0, np.exp(center))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import force_of, norm_factors, take_sums, walk_query
+from rankforce.kernels.exact import force_of, norm_factors, shrink, take_sums, walk_query
 from rankforce.kernels.fours import fill_term, push_four_below, push_four_members, push_one_member
 from rankforce.kernels.layout import (
     BY_RANK,
@@ -27,9 +27,11 @@ from rankforce.kernels.layout import (
     classes_of,
     make_documents,
     make_scratch,
+    row_at,
     tile_end,
 )
 from rankforce.kernels.load import exponentials, load_documents, load_scores, rank_documents
+from rankforce.kernels.preferences import spread_factor
 from rankforce.kernels.rows import push_band, push_run
 from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
 
@@ -177,11 +179,25 @@ def write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam
 
 @entry
 def push_block(
-    first, last, scores, queries, labels, tables, exact, fast, norm, seed, iteration, lam, hess
+    first,
+    last,
+    scores,
+    queries,
+    labels,
+    tables,
+    exact,
+    fast,
+    norm,
+    seed,
+    iteration,
+    lam,
+    hess,
+    totals,
 ):
     """Forces of the queries first..last-1; returns the first query whose scores are bad, or -1.
 
     `exact` are the objective's rules, `fast` a shortcut to the same forces for scores in range.
+    `totals` takes what `norm_sums` needs, unless it is empty.
     """
     size, integers, floats = make_scratch(first, last, queries)
     docs = make_documents(size, np.zeros(1, np.float32))
@@ -223,7 +239,28 @@ def push_block(
             load_documents(shown, position, u, tables, rules, integers, floats, docs)
             exponentials(n, rules.sigma, docs)
             total = push_query(n, members, classes, integers, floats, docs, tables, rules, force)
+        if len(totals) > 0:
+            totals[q] = 2.0 * rules.sigma * labels.scale[q] * total
         factor, factor_hess = norm_factors(n, total, norm, labels.scale[q], rules, floats)
         is_step = (norm == STD_NORM or rules.is_sigmoid) and factor > 0.0 and total > 0.0
         write_out(n, start, position, row, floats, factor, factor_hess, is_step, lam, hess)
     return -1
+
+
+@entry
+def norm_sums(queries, totals, norm, is_step, lam, hess, factors):
+    """Give sums of forces the norm that one objective has; `factors` takes what multiplies them.
+
+    `totals` has the sum of magnitudes of each query's pairs, counted once for each document.
+    """
+    for q in range(len(factors)):
+        inverse = spread_factor(q, queries, lam)
+        factors[q] = shrink(totals[q], norm) if totals[q] > 0.0 or inverse > 0.0 else 0.0
+        if norm == STD_NORM:
+            factors[q] = inverse
+        for place in range(queries.pointer[q], queries.pointer[q + 1]):
+            r = row_at(queries.row, place)
+            lam[r] *= factors[q]
+            hess[r] *= factors[q]
+            if is_step:
+                hess[r] = 1.0 if factors[q] > 0.0 else 0.0

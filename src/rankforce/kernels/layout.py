@@ -55,7 +55,8 @@ FLOAT_ROWS = SIDES + 6
 BY_RANK, BY_STEP, BY_DISTANCE, BY_SWAP, BY_USER = range(5)
 # Which pairs there are.
 NO_PAIRS, ALL_PAIRS, TRUNCATED, EXTENDED, EXTENDED_BY_LABEL = range(5)
-NO_NORM, LIGHTGBM_NORM, STD_NORM = range(3)
+# The last one is the part of LightGBM's norm that a pair alone decides.
+NO_NORM, LIGHTGBM_NORM, STD_NORM, APART_NORM = range(4)
 
 Array = NDArray[Any]
 

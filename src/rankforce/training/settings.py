@@ -15,7 +15,7 @@ from rankforce.common.threads import count_threads
 from rankforce.engines.base import find_engine
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective as make_objective
-from rankforce.forces.mixed import make_one, parts_of
+from rankforce.forces.mixed import make_one, makes_steps
 from rankforce.models.importance import check_kind
 from rankforce.models.model import Model
 from rankforce.training.aliases import same, translate
@@ -159,13 +159,8 @@ def _is_in(numbers: Range, value: Any) -> bool:
 
 
 def _check_second_derivatives(settings: Settings) -> None:
-    for part in parts_of(settings.make_objective()):
-        cost = getattr(part.objective, "cost", None)
-        is_sigmoid = cost is not None and cost.name == "sigmoid"
-        if (part.objective.norm or settings.norm) == "std" or is_sigmoid:
-            raise RankforceError(
-                "step='exact-newton' needs second derivatives: norm='std' has none"
-            )
+    if makes_steps(settings.make_objective(), settings.norm):
+        raise RankforceError("step='exact-newton' needs second derivatives: norm='std' has none")
 
 
 def _check_base(base: Any) -> None:

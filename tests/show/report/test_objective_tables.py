@@ -96,6 +96,11 @@ def near(y_hi: float, y_lo: float, rank_hi: int, rank_lo: int) -> float:
 
 LEFT_OUT = {
     "function": (rf.objective(near), GRADES, "Python function"),
+    "sum within a sum": (
+        0.5 * rf.mix([(1.0, "ranknet"), (2.0, "lambdarank-ndcg")], norm="std"),
+        GRADES,
+        "a part of it is a sum with a norm",
+    ),
     "source": (rf.objective("ranknet", source="clicks"), GRADES, "'clicks', but those there are"),
     "labels": (rf.objective("lambdarank-ndcg"), {None: [-1.0, 2.0]}, "label -1 is negative"),
     "gaps": (

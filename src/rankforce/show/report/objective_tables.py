@@ -165,17 +165,21 @@ def _has_gaps(values: ArrayLike) -> bool:
 def _objective(
     objective: AnyObjective, labels: _Labels, longest: int, iteration: int, pool: _Pool
 ) -> dict[str, Any]:
-    parts = parts_of(objective)
-    terms = [part.objective.about["formula"] for part in parts]
+    is_mixed = isinstance(objective, Mixed)
+    parts = objective.parts if isinstance(objective, Mixed) else parts_of(objective)
+    if any(isinstance(part.objective, Mixed) for part in parts):
+        raise RankforceError("a part of it is a sum with a norm, which a page does not compute")
+    terms = [one.about["formula"] for one, *_ in parts if not isinstance(one, Mixed)]
     weights = [part.weight.at(iteration) for part in parts]
     formula = terms[0]
-    if isinstance(objective, Mixed):
+    if is_mixed:
         formula = " + ".join(f"{w:g} * [{t}]" for w, t in zip(weights, terms, strict=True))
     return {
         "name": name_of(objective),
         "formula": formula,
         "k": objective.arguments.get("k"),
         "iteration": iteration,
+        "norm": objective.norm if is_mixed else None,  # of the sum
         "parts": [
             _part(part, weight, labels, longest, pool)
             for part, weight in zip(parts, weights, strict=True)
@@ -185,6 +189,7 @@ def _objective(
 
 def _part(part: Part, weight: float, labels: _Labels, longest: int, pool: _Pool) -> dict[str, Any]:
     one = part.objective
+    assert not isinstance(one, Mixed)
     shared: dict[str, Any] = {"name": title_of(one), "weight": weight, "norm": one.norm}
     if not isinstance(one, Objective):
         return shared | {"kind": "preferences", "cost": _cost(Cost(sigma=one.sigma))}

@@ -99,7 +99,8 @@ function pushPairs(pairs, scores, cost, isApart) {
 
 // Adds a part, normalised by itself, to the whole.
 function addPart(part, pairs, scores, norm, whole) {
-  const isApart = norm === "lightgbm" && scores.some((score) => score !== scores[0]);
+  const isDivided = norm === "lightgbm" || norm === "apart";
+  const isApart = isDivided && scores.some((score) => score !== scores[0]);
   const { first, lambda, hess, total } = pushPairs(pairs, scores, part.cost, isApart);
   const factor = part.weight * normFactor(norm, total, lambda);
   // A cost whose second derivative changes sign, and forces in units of their spread, make
@@ -109,6 +110,7 @@ function addPart(part, pairs, scores, norm, whole) {
     whole.lambda[i] += factor * lambda[i];
     whole.hess[i] += isStep ? part.weight : factor * hess[i];
   }
+  whole.total += part.weight * total;
   whole.count += pairs.count;
   for (let p = 0; whole.pairs && p < pairs.count; p++) {
     const [hi, lo] = [pairs.hi[p], pairs.lo[p]];
@@ -127,6 +129,22 @@ function addList(part, { lambda, hess }, norm, whole) {
   }
 }
 
+// Gives a sum of parts, found without one, its norm.
+function normSum({ norm, parts }, whole) {
+  const factor = normFactor(norm, whole.total, whole.lambda);
+  const isStep = norm === "std" ||
+    parts.some((part) => part.weight > 0 && part.cost?.name === "sigmoid");
+  const isMoved = factor > 0 && spread(whole.lambda) > 0;
+  for (let i = 0; i < whole.lambda.length; i++) {
+    whole.lambda[i] *= factor;
+    whole.hess[i] = isStep ? Number(isMoved) : factor * whole.hess[i];
+  }
+  for (const pair of whole.pairs ?? []) pair.force *= factor;
+}
+
+// How the parts of a sum with a norm are found: of LightGBM's, what a pair alone decides.
+const NORM_WITHIN = { none: "none", lightgbm: "apart", std: "none" };
+
 // Ranks, forces and hessians of one query, one per document; `count` pairs have a weight.
 // With options.pairs the pairs themselves, with options.of only those of one document.
 function compute(objective, tables, query, options) {
@@ -138,18 +156,20 @@ function compute(objective, tables, query, options) {
     lambda: new Float64Array(scores.length),
     hess: new Float64Array(scores.length),
     count: 0,
+    total: 0,
     pairs: options.pairs ? [] : undefined,
     of: options.of,
   };
   for (const part of objective.parts) {
     if (!(part.weight > 0)) continue;
-    const norm = part.norm ?? options.norm ?? "none";
+    const norm = NORM_WITHIN[objective.norm] ?? part.norm ?? options.norm ?? "none";
     if (part.kind === "list") {
       addList(part, listForces(part, tables, query, scores, iteration), norm, whole);
     } else {
       addPart(part, partPairs(part, tables, query, ranked, iteration), scores, norm, whole);
     }
   }
+  if (objective.norm) normSum(objective, whole);
   return whole;
 }
 
