@@ -113,6 +113,10 @@ class Values:
         "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
     step: str = _training(
         "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step")
+    split: str | None = _training(
+        None, "how splits are found: by Newton's gain, or by least squares of the forces, for "
+        "which min_child_weight counts documents; the step is the same",
+        ("least-squares", "newton"), unset="newton")
     base: Any = _training(
         None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
         "predict, or 'regressor', trees fitted to the labels", option="--base")
