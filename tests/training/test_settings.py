@@ -280,6 +280,7 @@ OUT_OF_RANGE: list[tuple[str, Any, str]] = [
     ("min_delta", -0.1, "a number from 0"),
     ("checkpoint_every", 0, f"{WHOLE} from 1"),
     ("base_estimators", 0, f"{WHOLE} from 1"),
+    ("base_rate", 0.0, "a number above 0"),
 ]
 
 

@@ -217,28 +217,32 @@ def test_a_leaf_without_hessian_stays():
     assert leaf_steps(np.array([1.0]), np.array([0.0])).tolist() == [0.0]
 
 
+@pytest.mark.parametrize("base_rate", [None, 1.0, 0.2])
 @pytest.mark.parametrize("start", [1, 3])
-def test_base_regressor_fits_the_labels_first(start):
+def test_base_regressor_fits_the_labels_first(start, base_rate):
+    """Three trees at the learning rate, or one unshrunk, as in Adalia et al. 2025, section 6."""
     data = rf.make_data("yahoo", queries=40, seed=2)
     ranker = rf.Ranker(
         "ranknet",
         n_estimators=1,
         base="regressor",
         base_estimators=start,
+        base_rate=base_rate,
         learning_rate=RATE,
         num_leaves=4,
         progress=False,
     ).fit(data)
     assert len(ranker.model_.trees) == start + 1
-    before = np.zeros(data.rows)
+    before, rate = np.zeros(data.rows), base_rate or RATE
     for trees in range(1, start + 1):
         after = ranker.predict(data, num_iteration=trees)
         moved = (after - before).round(12)
         for value in np.unique(moved):
             leaf = moved == value
             residual = (data.labels - before)[leaf].mean()
-            np.testing.assert_allclose(value, RATE * residual, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(value, rate * residual, rtol=1e-9, atol=1e-11)
         before = after
+    assert [tree.shrinkage for tree in ranker.model_.trees] == [rate] * start + [RATE]
 
 
 def test_base_scores_of_another_model_come_first():

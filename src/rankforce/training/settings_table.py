@@ -121,6 +121,9 @@ class Values:
         None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
         "predict, or 'regressor', trees fitted to the labels", option="--base")
     base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT)
+    base_rate: float | None = _training(
+        None, "how much each of them counts, 1 without shrinkage",
+        Range(0.0, whole=False, above=True), unset="the first learning_rate")
     n_estimators: int = _training(
         100, "number of trees", COUNT, option="--trees", free=True, noted=True,
         also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
