@@ -117,6 +117,10 @@ MEANINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"objective": "lambdarank-p@k", "k": 7},
     ),
     (
+        {"lambdarank_target": "precision", "lambdarank_truncation_level": 8, "k": 5},
+        {"objective": "lambdarank-p@k", "k": 5, "tau": 8},
+    ),
+    (
         {"lambdarank_target": "arpk", "lambdarank_truncation_level": 7},
         {"objective": "lambdarank-arpbk", "k": 7},
     ),
