@@ -2,7 +2,7 @@
 
 from .extended import STRATEGIES, deficits, extended_set, splitmix64, uniform
 from .forces import COSTS, NORMS, forces
-from .listwise import xendcg_at, xendcg_forces
+from .listwise import squared_error_forces, xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
 from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
 from .weights import NAMES, weights
@@ -25,6 +25,7 @@ __all__ = [
     "order",
     "ranks",
     "splitmix64",
+    "squared_error_forces",
     "uniform",
     "weights",
     "xendcg_at",

@@ -33,6 +33,7 @@ OBJECTIVES = {
     "rank:ndcg": "lambdarank-ndcg",
     "rank:map": "lambdarank(map)",
     "rank:pairwise": "ranknet",
+    "reg:squarederror": "squared-error",
     # lambdarank_target of the fork of Adalia et al. 2025, which writes "-plus" for "+"
     "bndcg": "lambdarank-bndcg",
     "precision": "lambdarank-p@k",
