@@ -35,6 +35,7 @@ def warm_rest(data, scores):
     for test in ("fisher", "bootstrap"):
         rf.compare({"a": scores, "b": -scores}, data, test=test, resamples=100)
     fit(data, "xendcg", step="exact-newton").predict(data)
+    fit(data, "squared-error")
     ends = data.sizes.cumsum()
     data = data.with_preferences([*zip(ends - 1, ends - 2, strict=True)])
     fit(data, "preferences", step="exact-newton")

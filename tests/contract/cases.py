@@ -34,6 +34,8 @@ OF_CLICKS = {entry.name for entry in rf.objectives() if entry.of_clicks}
 # Forces of whole lists. Nothing is asked of them that is about pairs: weights, counts, a cost, a
 # cutoff, silence where labels do not differ. All else is.
 LISTWISE = {entry.name for entry in rf.objectives() if entry.listwise}
+# Nor is of those of single documents what is about lists: a sum of 0, draws, silence.
+POINTWISE = {entry.name for entry in rf.objectives() if entry.pointwise}
 METRIC_NAME = re.compile(r"lambdarank\((\w+)\)")
 
 
@@ -57,8 +59,12 @@ class Case:
         return self.name in LISTWISE
 
     @property
+    def is_pointwise(self) -> bool:
+        return self.name in POINTWISE
+
+    @property
     def is_random(self) -> bool:
-        return "random" in self.name or self.is_listwise
+        return "random" in self.name or (self.is_listwise and not self.is_pointwise)
 
     def takes(self, how: dict[str, Any]) -> bool:
         """Whether the objective has a cost of pairs, if `how` says something about one."""
@@ -113,6 +119,7 @@ def cases_of(entry: Any) -> Iterator[Case]:
 
 CASES = all_cases()
 PAIRWISE = [case for case in CASES if not case.is_listwise]
+OF_LISTS = [case for case in CASES if not case.is_pointwise]
 NAMED = [case for case in CASES if case.parameters in ((), (("k", K),))]
 
 

@@ -78,7 +78,8 @@ def cases_of(entry: Entry) -> Iterator[Case]:
     covered = {"k", "no_relevant", "over", "ties", *OTHER_VALUES}
     unknown = set(entry.parameters) - covered
     assert not unknown, f"OTHER_VALUES lacks {unknown}, parameters of {entry.name}"
-    others: Parameters = tuple((k, v) for k, v in OTHER_VALUES.items() if k in entry.parameters)
+    values = OTHER_VALUES | ({"gain": "2^y-1"} if entry.name == "CG" else {})
+    others: Parameters = tuple((k, v) for k, v in values.items() if k in entry.parameters)
     if entry.over:
         _, *rest = entry.over
         assert len(rest) == 1, f"a case for each of {rest}"

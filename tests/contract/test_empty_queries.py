@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from tests.contract.cases import CASES, PAIRWISE, Case, K, make_data
+from tests.contract.cases import CASES, OF_LISTS, PAIRWISE, Case, K, make_data
 from tests.reference.positions import POSITION_NAMES
 
 NORMS = ("none", "lightgbm", "std")
@@ -49,7 +49,7 @@ def test_query_without_pairs_is_zero(
     assert_silent(case, scores, labels, cost=cost)
 
 
-LISTS = [case for case in CASES if case.is_listwise]
+LISTS = [case for case in OF_LISTS if case.is_listwise]
 
 
 @pytest.mark.parametrize("case", LISTS, ids=str)
@@ -62,6 +62,18 @@ def test_lists_are_silent_only_with_one_document(case: Case) -> None:
         assert (lam != 0.0).all()
         assert abs(lam.sum()) < 1e-15
         assert np.isfinite(hess).all()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_pointwise], ids=str)
+def test_documents_by_themselves_are_silent_only_where_they_should_be(case: Case) -> None:
+    """One document, one label: each is pushed to where its label is, and stays there."""
+    for scores, labels in SILENT.values():
+        lam, hess = case.objective().gradients(scores, labels)
+        assert lam.tolist() == [y - s for y, s in zip(labels, scores, strict=True)]
+        assert hess.tolist() == [1.0] * len(labels)
+        assert case.objective().effective_pairs(scores, labels).tolist() == [0]
+        for norm in NORMS:
+            assert not case.objective().gradients(labels, labels, norm=norm)[0].any()
 
 
 BINARY = [case for case in CASES if case.objective().description.binary]

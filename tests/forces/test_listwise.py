@@ -148,3 +148,39 @@ def test_a_recorder_finds_forces_and_no_pairs() -> None:
     assert series["pairs"]["absolute"] == [0.0] * 3
     assert series["norm_factors"]["median"] == [1.0] * 3
     assert "NDCG@10" in series["metrics"]
+
+
+# Least squares: each document by itself.
+
+SQUARED = rf.objective("squared-error")
+
+
+@pytest.mark.parametrize("name", ["regression", "regression_l2", "MSE", "l2", "reg:squarederror"])
+def test_the_names_that_others_have_for_least_squares(name: str) -> None:
+    assert rf.Ranker(objective=name).settings().make_objective() == SQUARED
+    assert SQUARED.metric(5).name == "NDCG@5"
+
+
+def test_least_squares_take_any_labels_but_none_missing() -> None:
+    assert SQUARED.gradients([0.5, 0.0], [-1.0, 2.5])[0].tolist() == [-1.5, 2.5]
+    clicks = rf.objective("squared-error", source="click")
+    with pytest.raises(ValueError, match="squared-error needs the labels of all documents"):
+        clicks.gradients([0.5, 0.0], {"grade": [1, 0], "click": [1.0, float("nan")]})
+    with pytest.raises(ValueError, match="objective 'squared-error' has no parameter 'sigma'"):
+        rf.objective("squared-error", sigma=2.0)
+
+
+def test_least_squares_are_the_trees_of_a_regressor() -> None:
+    """The same trees as those of the base, whatever the step and the norm of pairs."""
+    data = rf.make_data("yahoo", queries=30, seed=3)
+    how = {"num_leaves": 5, "progress": False, "threads": 1}
+    base = rf.Ranker(n_estimators=1, base="regressor", base_estimators=3, **how).fit(data)
+    for step in ("newton", "gradient", "exact-newton"):
+        ranker = rf.Ranker("squared-error", n_estimators=3, step=step, **how).fit(data)
+        assert np.array_equal(ranker.predict(data), base.predict(data, num_iteration=3))
+
+
+def test_least_squares_mix_with_pairs() -> None:
+    mixed = SQUARED + 2.0 * rf.objective("ranknet")
+    parts = [one.gradients(SCORES, LABELS)[0] for one in (SQUARED, rf.objective("ranknet"))]
+    assert mixed.gradients(SCORES, LABELS)[0] == pytest.approx(parts[0] + 2.0 * parts[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import rankforce as rf
@@ -192,3 +193,17 @@ def test_tau_is_k_unless_given() -> None:
         everything = rf.objective(name).effective_pairs(scores, labels)
         assert rf.objective(name, tau=math.inf, k=1).effective_pairs(scores, labels) == everything
         assert everything[0] > counts[0]
+
+
+def test_weights_for_precision_end_at_tau() -> None:
+    """Adalia et al. 2025, section 6: tau is their k, and the metric keeps its own."""
+    names = [entry.name for entry in rf.objectives() if entry.metric == "P" and entry.needs_k]
+    assert len(names) == 8
+    for name in names:
+        ours = rf.objective(name, k=5, tau=8)
+        assert np.array_equal(ours.rank_weights(12), rf.objective(name, k=8).rank_weights(12))
+        assert ours.metric().name == "P@5"
+    ranks = np.arange(1, 13)
+    i, j = np.minimum.outer(ranks, ranks), np.maximum.outer(ranks, ranks)
+    straddle = rf.objective("lambdarank-p@k", k=5, tau=8).rank_weights(12)
+    assert np.array_equal(straddle, (i <= 8) & (j > 8))

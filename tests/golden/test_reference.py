@@ -377,6 +377,7 @@ def test_metrics_of_a_small_query() -> None:
     def value(name: str, k: int | None = None, **options: object) -> float:
         return ref.metric(name, labels, k=k, **options)
 
+    assert (value("cg", 2), value("cg"), value("cg", 3, gain="2^y-1")) == (2, 4, 3 + 1)
     dcg = 3 / log2(3) + 1 / log2(4) + 1 / log2(6)
     assert value("dcg") == approx(dcg)
     assert value("dcg", 2) == approx(3 / log2(3))

@@ -178,6 +178,14 @@ def test_what_p_and_map_are_divided_by() -> None:
     assert metric("map@1", over="relevant")(scores, labels)[0] == 1 / 2
 
 
+def test_cumulated_gain_has_labels_for_gains() -> None:
+    scores, labels = [4, 3, 2, 1], [3, 2, 0, 1]
+    assert metric("cg@2")(scores, labels).tolist() == [3 + 2]
+    assert metric("CG@2", gain="2^y-1")(scores, labels).tolist() == [7 + 3]
+    with pytest.raises(ValueError, match="metric 'CG' needs k"):
+        metric("cumulative gain")
+
+
 def test_a_gain_of_zero_is_no_relevant_document() -> None:
     """An ideal value of 0 cannot be divided by, whatever the label."""
     made = metric("ndcg", gain=[0, 0, 1])

@@ -9,7 +9,7 @@ from .extended import (
     uniform,
 )
 from .forces import COSTS, NORMS, forces, summed_forces
-from .listwise import xendcg_at, xendcg_forces
+from .listwise import squared_error_forces, xendcg_at, xendcg_forces
 from .metrics import BINARY_METRICS, METRICS, metric
 from .ranking import binary, discount, gain_of, ideal_dcg, order, ranks
 from .weights import NAMES, weights
@@ -33,6 +33,7 @@ __all__ = [
     "order",
     "ranks",
     "splitmix64",
+    "squared_error_forces",
     "summed_forces",
     "uniform",
     "weights",

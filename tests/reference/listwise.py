@@ -1,15 +1,27 @@
 """Cross-entropy NDCG, a listwise objective (Bruch et al. 2021, "An Alternative Cross Entropy Loss
-for Learning-to-Rank"): its forces are no sum over pairs."""
+for Learning-to-Rank"), and least squares, a pointwise one: their forces are no sum over pairs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 
 from .extended import uniform
 from .forces import normalise
 
-NAMES = ("xendcg",)
+NAMES = ("xendcg", "squared-error")
+
+
+def squared_error_forces(
+    scores: Sequence[float], labels: Sequence[float], *, norm: str = "none"
+) -> tuple[list[float], list[float]]:
+    """(lambda, hess) of (y - s)^2 / 2; "std" divides by the root of the mean square."""
+    lam = [float(y) - float(s) for y, s in zip(labels, scores, strict=True)]
+    if norm != "std":
+        return lam, [1.0] * len(lam)
+    root = math.hypot(*lam) / math.sqrt(max(len(lam), 1))
+    return [one / root if root > 0 else 0.0 for one in lam], [float(root > 0)] * len(lam)
 
 
 def xendcg_forces(

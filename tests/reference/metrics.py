@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .ranking import Gain, binary, cutoff, discount, gain_of, ideal_dcg
 
-GAINED = ("dcg", "ndcg", "bndcg", "cndcg")
+GAINED = ("cg", "dcg", "ndcg", "bndcg", "cndcg")
 METRICS = (*GAINED, "map", "mrr", "err", "rbp", "p", "recall", "arp", "arpb")
 # Metrics that see b only, so that swapping two relevant documents changes nothing.
 BINARY_METRICS = ("bndcg", "map", "mrr", "rbp", "p", "recall", "arp", "arpb")
@@ -19,12 +19,13 @@ def metric(
     k: float | None = None,
     p: float = 0.8,
     max_label: float | None = None,
-    gain: Gain = "2^y-1",
+    gain: Gain | None = None,
     rel: float | None = None,
     over: str | None = None,
 ) -> float:
     """The value of metric `name` with cutoff `k` (None: the whole list).
 
+    The gain is 2^y - 1 unless another is given, of "cg" it is y.
     Binary metrics may say which label is the least relevant one, `rel`; `over` is what "p" and
     "map" are divided by, where that is not their usual number.
     """
@@ -36,6 +37,10 @@ def metric(
         labels = relevance(labels, rel)
     if not any(label > 0 for label in labels):
         return 0.0
+    if gain is None:
+        gain = "y" if name == "cg" else "2^y-1"
+    if name == "cg":
+        return cumulated_gain(labels, k, gain)
     if name == "dcg":
         return dcg(labels, k, gain)
     if name == "ndcg":
@@ -67,6 +72,13 @@ def relevance(labels: Sequence[float], rel: float | None) -> list[float]:
     if rel is None:
         return binary(labels)
     return [1.0 if label >= rel else 0.0 for label in labels]
+
+
+def cumulated_gain(labels: list[float], k: float | None, gain: Gain) -> float:
+    """Sum of G(y) over ranks r <= k."""
+    return sum(
+        gain_of(label, gain) for rank, label in enumerate(labels, start=1) if rank <= cutoff(k)
+    )
 
 
 def dcg(labels: list[float], k: float | None, gain: Gain) -> float:

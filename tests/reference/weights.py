@@ -49,7 +49,7 @@ def weights(
     if name in LABEL_NAMES:
         return label_weights(name, labels)
     if name in POSITION_NAMES:
-        return position_weights(name, scores, labels, k=k, mu=mu)
+        return position_weights(name, scores, labels, k=k if tau is None else tau, mu=mu)
     if SWAP_NAME.fullmatch(name):
         return swap_weights(name, scores, labels, gain=gain, max_label=max_label)
     if name not in NAMES:

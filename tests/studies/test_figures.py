@@ -100,6 +100,18 @@ def test_full_sets_are_those_of_the_strategies() -> None:
     assert len(found["random"] & missed) == 1
 
 
+def test_training_is_shown_at_the_four_shrinkages_of_the_slides() -> None:
+    made = Study(queries=8, trees=3, seed=0)
+    made.plan(FIGURES["tunys-training"].wants())
+    axes = tunys.draw_training(made).axes.figure.axes
+    shown = [one.get_xlabel().removeprefix("trees (learning rate ") for one in axes]
+    assert shown == ["1)", "0.5)", "0.1)", "0.01)"]
+    for one, rate in zip(axes, (1.0, 0.5, 0.1, 0.01), strict=True):
+        found = [line.get_ydata()[-1] for line in one.lines if len(line.get_ydata()) == 3]
+        expected = made.history(svore.baseline(rate), TRAIN, "ndcg@3")[-1]
+        assert expected in found
+
+
 def test_pairwise_errors_of_the_two_lists() -> None:
     before, after = tunys.list_of(tunys.BEFORE), tunys.list_of(tunys.AFTER)
     assert tunys.count_errors(*before) == 13

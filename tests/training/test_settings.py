@@ -12,6 +12,7 @@ import pytest
 import rankforce as rf
 from rankforce.engines.lightgbm.parameters import BINNING, translated
 from rankforce.training.settings import Settings, make_settings
+from tests import reference as ref
 
 # Other name -> ours, with a value that is not the default.
 SAME_VALUE: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -87,10 +88,37 @@ MEANINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"lambdarank_target": "lambdaloss-bndcg-plus-plus"}, {"objective": "lambdaloss-bndcg++"}),
     ({"lambda_ex": "random", "k": 5}, {"objective": "lambdamart-ex random", "k": 5}),
     ({"lambda_ex": "", "k": 5}, {"k": 5}),
+    ({"lambda_ex": "plain", "k": 5}, {"k": 5}),
+    ({"lambdaex": "plain", "lambdarank_target": "bndcg"}, {"objective": "lambdarank-bndcg"}),
+    # weight = lr * rho + ll * delta, on the pairs that lambda_ex says; 1 and 0 if nothing is said
+    *(
+        (
+            {"objective": "lambdarank", rank: lr, distance: ll, "lambda_ex": strategy, "k": 5},
+            {"objective": f"{plain if strategy == 'plain' else f'{extended} {strategy}'}", "k": 5}
+            | more,
+        )
+        for rank, distance in (("lambdarank_weight", "lambdaloss_weight"), ("lr_mu", "ll_mu"))
+        for strategy in ("plain", "static", "all-random")
+        for lr, ll, plain, extended, more in (
+            (1, 0, "lambdarank-ndcg", "lambdamart-ex", {}),
+            (0, 1, "lambdaloss-ndcg", "lambdaloss-ex", {}),
+            (1, 0.5, "lambdaloss-ndcg++", "lambdaloss-ex++", {"mu": 0.5}),
+            (None, 2.0, "lambdaloss-ndcg++", "lambdaloss-ex++", {"mu": 2.0}),
+            (1.0, None, "lambdarank-ndcg", "lambdamart-ex", {}),
+        )
+    ),
+    (
+        {"lambda_ex": "static", "ll_mu": 0.5, "lambdarank_truncation_level": 7},
+        {"objective": "lambdaloss-ex++ static", "mu": 0.5, "k": 7},
+    ),
     # The forks' objectives for precision take their cutoff from the truncation level.
     (
         {"lambdarank_target": "precision", "lambdarank_truncation_level": 7},
         {"objective": "lambdarank-p@k", "k": 7},
+    ),
+    (
+        {"lambdarank_target": "precision", "lambdarank_truncation_level": 8, "k": 5},
+        {"objective": "lambdarank-p@k", "k": 5, "tau": 8},
     ),
     (
         {"lambdarank_target": "arpk", "lambdarank_truncation_level": 7},
@@ -132,6 +160,18 @@ MEANINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 def test_same_settings_in_other_words(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     assert make_settings(theirs) == make_settings(ours)
     assert make_settings(theirs).make_objective() == make_settings(ours).make_objective()
+
+
+@pytest.mark.parametrize(("lr", "ll"), [(1, 0), (0, 1), (1, 1), (1, 0.5)])
+def test_weights_of_the_fork_add_up(lr: float, ll: float) -> None:
+    scores, labels = [3.0, 2.0, 1.0, 0.0], [1, 0, 3, 2]
+    rho, delta = (
+        np.array(ref.weights(name, scores, labels, k=2))
+        for name in ("LambdaRank-NDCG", "LambdaLoss-NDCG")
+    )
+    made = make_settings({"lr_mu": lr, "ll_mu": ll, "k": 2}).make_objective()
+    hi, lo, weight = made.pairs(scores, labels)
+    assert weight == pytest.approx((lr * rho + ll * delta)[hi, lo])
 
 
 def test_a_call_of_lightgbm_and_of_xgboost() -> None:
@@ -180,6 +220,10 @@ def test_the_same_table_under_two_names() -> None:
         {"bagging_by_query": True, "subsample_by": "row"},
         {"lambdarank_norm": False, "norm": "std"},
         {"lambdarank_target": "bndcg", "objective": "ranknet"},
+        {"objective": "ranknet", "lambda_ex": "static"},
+        {"lambdarank_target": "bndcg", "ll_mu": 1},
+        {"lr_mu": 0.0, "lambdarank_weight": 1.0},
+        {"mu": 1.0, "ll_mu": 0.5},
     ],
     ids=str,
 )
@@ -240,6 +284,7 @@ OUT_OF_RANGE: list[tuple[str, Any, str]] = [
     ("min_delta", -0.1, "a number from 0"),
     ("checkpoint_every", 0, f"{WHOLE} from 1"),
     ("base_estimators", 0, f"{WHOLE} from 1"),
+    ("base_rate", 0.0, "a number above 0"),
 ]
 
 
@@ -284,6 +329,10 @@ CHOICES: list[tuple[dict[str, Any], str]] = [
     ({"tau": 2.5}, "tau is 2.5: it must be an integer from 1 up"),
     ({"tau": "10"}, "tau is '10'"),
     ({"verbosity": None}, "verbosity"),
+    ({"lr_mu": 2, "ll_mu": 1}, "lambdarank_weight=2 and lambdaloss_weight=1 are not available"),
+    ({"lr_mu": 0, "ll_mu": 0}, "they can be 1 and 0, 0 and 1, or 1 and a number above 0"),
+    ({"lambdaloss_weight": -1}, "lambdaloss_weight is -1: it must be a finite number from 0 up"),
+    ({"lambda_ex": "some", "k": 5}, "unknown objective 'lambdamart-ex some'"),
     ({"cost": "hinge"}, "unknown cost 'hinge': choose 'logistic' or 'sigmoid'"),
 ]
 

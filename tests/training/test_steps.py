@@ -160,32 +160,89 @@ def test_exact_newton_step_divides_by_the_pairs_that_cross_the_leaf():
     np.testing.assert_allclose(np.unique(values), expected, rtol=1e-5)
 
 
+def best_split(lam: np.ndarray, hess: np.ndarray) -> int:
+    """How many rows in order go left, by the largest sum over both sides of force^2 / hessian."""
+
+    def gain(left: int) -> float:
+        sides = (slice(left), slice(left, None))
+        return sum(lam[side].sum() ** 2 / hess[side].sum() for side in sides)
+
+    return max(range(1, len(lam)), key=gain)
+
+
+@pytest.mark.parametrize("quantised", [True, False])
+@pytest.mark.parametrize(
+    ("split", "left"), [("least-squares", 20), ("newton", 10), (None, 10)], ids=str
+)
+def test_splits_by_least_squares_have_leaves_by_newton(monkeypatch, split, left, quantised):
+    """Gains after 1, 2, 3 values: .2133, .25, .12 by least squares, 4.36, 2.08, 2.45 by Newton."""
+    # Ten rows of each: LightGBM guesses from hessians how many rows a leaf has.
+    lam, hess = np.repeat([[0.4, 0.1, -0.2, -0.3], [0.04, 0.2, 0.2, 0.04]], 10, axis=1)
+    assert left == best_split(lam, np.ones(40) if split == "least-squares" else hess)
+    monkeypatch.setattr(Forces, "at", lambda *_: (lam, hess))
+    few = {"n_estimators": 1, "num_leaves": 2, "min_child_samples": 1, "min_data_in_bin": 1}
+    ranker = rf.Ranker("ranknet", split=split, learning_rate=1.0, quantised=quantised, **few)
+    ranker.set_params(progress=False, quantised_levels=126)
+    features, labels = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None], np.repeat([3, 2, 1, 0], 10)
+    found = ranker.fit(features, labels, group=[40]).predict([[0.0], [3.0]])
+    expected = [lam[side].sum() / hess[side].sum() for side in (slice(left), slice(left, None))]
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("how", [{}, {"subsample": 0.5}, {"subsample": 0.5, "weighted": True}])
+def test_least_squares_counts_what_is_in_the_bag(how):
+    data, scores = small(2, weighted=how.pop("weighted", False))
+    gradient = {"objective": "ranknet", "step": "gradient"} | how
+    forces = Forces(rf.objective("ranknet"), data, make_settings(gradient))
+    _, hess = forces.at(scores, 3)
+    assert hess.sum() > 0.0
+    np.testing.assert_array_equal(forces.unit_hessians(3), hess)
+
+
+def test_min_child_weight_counts_rows_of_least_squares():
+    data = rf.make_data("yahoo", queries=20, seed=2)
+    how = {"n_estimators": 1, "num_leaves": 31, "min_child_samples": 1, "progress": False}
+    ranker = rf.Ranker(split="least-squares", min_child_weight=25.0, **how).fit(data)
+    leaves = np.unique(ranker.predict(data, pred_leaf=True), return_counts=True)[1]
+    assert 25 <= leaves.min() < 50
+
+
+def test_least_squares_needs_leaves_of_our_own():
+    data = rf.make_data("yahoo", queries=20, seed=2)
+    with pytest.raises(ValueError, match="split='least-squares' does not go with path_smooth"):
+        rf.Ranker(split="least-squares", path_smooth=1.0, progress=False).fit(data)
+
+
 def test_a_leaf_without_hessian_stays():
     assert leaf_steps(np.array([1.0]), np.array([0.0])).tolist() == [0.0]
 
 
+@pytest.mark.parametrize("base_rate", [None, 1.0, 0.2])
 @pytest.mark.parametrize("start", [1, 3])
-def test_base_regressor_fits_the_labels_first(start):
+def test_base_regressor_fits_the_labels_first(start, base_rate):
+    """Three trees at the learning rate, or one unshrunk, as in Adalia et al. 2025, section 6."""
     data = rf.make_data("yahoo", queries=40, seed=2)
     ranker = rf.Ranker(
         "ranknet",
         n_estimators=1,
         base="regressor",
         base_estimators=start,
+        base_rate=base_rate,
         learning_rate=RATE,
         num_leaves=4,
         progress=False,
     ).fit(data)
     assert len(ranker.model_.trees) == start + 1
-    before = np.zeros(data.rows)
+    before, rate = np.zeros(data.rows), base_rate or RATE
     for trees in range(1, start + 1):
         after = ranker.predict(data, num_iteration=trees)
         moved = (after - before).round(12)
         for value in np.unique(moved):
             leaf = moved == value
             residual = (data.labels - before)[leaf].mean()
-            np.testing.assert_allclose(value, RATE * residual, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(value, rate * residual, rtol=1e-9, atol=1e-11)
         before = after
+    assert [tree.shrinkage for tree in ranker.model_.trees] == [rate] * start + [RATE]
 
 
 def test_base_scores_of_another_model_come_first():

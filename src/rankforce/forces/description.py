@@ -48,7 +48,8 @@ class Description:
     `position` is g, `distance` is D, `correction` multiplies D by a value of the lower rank.
     `swaps` names a metric that is no sum over documents; its change replaces the bracket.
     `user` is a user's own weight(y_hi, y_lo, rank_hi, rank_lo); it replaces all of it.
-    `listwise` names forces of a whole list that are no sum over pairs: there is no weight then.
+    `listwise` names forces that are no sum over pairs, but of a whole list, or of each document by
+    itself: there is no weight then.
     """
 
     label_term: Literal["difference", "higher", "one"] = "difference"
@@ -64,7 +65,7 @@ class Description:
     swaps_cutoff: float = math.inf
     max_label: float | None = None  # of ERR; the largest label of the data if None
     user: Callable[[float, float, int, int], float] | None = None
-    listwise: Literal["xendcg"] | None = None
+    listwise: Literal["xendcg", "squared-error"] | None = None
     ideal: Ideal = "none"
     ideal_cutoff: float = math.inf
     pair_set: PairSet = PairSet()
@@ -78,7 +79,7 @@ class Description:
     @property
     def is_drawn(self) -> bool:
         """Whether the seed decides anything."""
-        return self.listwise is not None or "random" in (self.pair_set.extended or "")
+        return self.listwise == "xendcg" or "random" in (self.pair_set.extended or "")
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Entry:
     has_cutoff: bool = True  # whether k changes anything
     of_clicks: bool = False  # labels are shares of clicks, from 0 to 1, and no grades
     listwise: bool = False  # forces of a whole list: no pair has a weight, nor a cost
+    pointwise: bool = False  # listwise, and a force depends on its own document alone
     aliases: tuple[str, ...] = ()
     metric: str = "NDCG"  # that it is for
 

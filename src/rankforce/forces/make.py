@@ -64,7 +64,7 @@ def objective(
     `cost` is "logistic" or "sigmoid" (around `center`). `source` names the labels to read where
     there are several, `norm` is this objective's own ("none", "lightgbm", "std") in place of the
     caller's. "preferences" pushes the explicit pairs of the data apart; "xendcg" pushes lists as a
-    whole, without pairs and their parameters.
+    whole, "squared-error" each document by itself, without pairs and their parameters.
 
     In place of a name, a plain function `weight(y_hi, y_lo, rank_hi, rank_lo)` (ranks from 1) is
     compiled into the loops over pairs. Or a table, as in a configuration file: {"name": ...} with

@@ -121,7 +121,7 @@ class Objective(OneObjective):
         """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
         from rankforce.forces.prepare import tiers_of
-        from rankforce.forces.prepared import Prepared, PreparedList
+        from rankforce.forces.prepared import Prepared, PreparedList, PreparedPoints
 
         sources, rows = (self.source, *above), int(index.pointer[-1])
         column, *others = (label_column(labels, source, self.name, rows) for source in sources)
@@ -129,7 +129,8 @@ class Objective(OneObjective):
         if tier is not None:
             self._check_tier()
         if self.description.listwise is not None:
-            return PreparedList(self, column, index)
+            is_list = self.description.listwise == "xendcg"
+            return (PreparedList if is_list else PreparedPoints)(self, column, index)
         return Prepared(self, column, index=index, tier=tier)
 
     def _check_tier(self) -> None:

@@ -208,6 +208,25 @@ class PreparedList(_One):
         self._push(moment, np.empty(self.rows), np.empty(self.rows), trace.factors)
 
 
+class PreparedPoints(PreparedList):
+    """Least squares: each document by itself."""
+
+    def _push(self, moment: Moment, lam: Floats, hess: Floats, factors: Floats) -> None:
+        norm, *_ = norm_and_draw(self.objective, moment)
+        rest = (*self._data[:2], norm, lam, hess, factors)
+
+        def work(first: int, last: int) -> int:
+            return int(listwise.push_points(first, last, moment.scores, *rest))
+
+        self._run(work, moment)
+
+    def share(
+        self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
+    ) -> Floats:
+        """Nothing: no document has a part in another's hessian."""
+        return np.zeros(leaves)
+
+
 class PreparedPreferences(_One):
     """Explicit pairs, sorted by query."""
 

@@ -1,5 +1,5 @@
 """Objectives that need no sorting: no rank decides what RankNet and the ARP losses weigh, nor the
-forces of a whole list at once, which are no sum over pairs."""
+forces of a whole list at once, or of each document by itself, which are no sum over pairs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def build_arp2(params: Parameters) -> Description:
 def build_xendcg(params: Parameters) -> Description:
     """The cross entropy of NDCG: the softmax of scores against gains that are drawn anew."""
     return Description(listwise="xendcg")
+
+
+def build_squared_error(params: Parameters) -> Description:
+    """Least squares: each score is pulled towards its label."""
+    return Description(gain="label difference", listwise="squared-error")
 
 
 _LOSS = "Wang et al. 2018"
@@ -83,5 +88,16 @@ LISTWISE = [
         has_cutoff=False,
         listwise=True,
         aliases=("rank_xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+    ),
+    Entry(
+        "squared-error",
+        build_squared_error,
+        "no pairs: y - s",
+        "Adalia et al. 2025, section 2.1",
+        "O(n), no sort",
+        has_cutoff=False,
+        listwise=True,
+        pointwise=True,
+        aliases=("regression", "regression_l2", "mean_squared_error", "mse", "l2", "pointwise"),
     ),
 ]

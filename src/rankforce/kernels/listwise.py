@@ -1,4 +1,4 @@
-"""Forces of whole lists, where no pair pushes: the cross entropy of NDCG."""
+"""Forces where no pair pushes: the cross entropy of NDCG of whole lists, and least squares."""
 
 from __future__ import annotations
 
@@ -88,6 +88,18 @@ def add_order(n, best, floats):
         floats[FORCE, i] += floats[TERM, i]
 
 
+@kernel
+def scale_forces(q, queries, norm, lam, hess):
+    """Apply the norm to the forces of a query; returns what it multiplies them by."""
+    if norm != STD_NORM:
+        return 1.0
+    factor = spread_factor(q, queries, lam)
+    for place in range(queries.pointer[q], queries.pointer[q + 1]):
+        lam[row_at(queries.row, place)] *= factor
+        hess[row_at(queries.row, place)] = 1.0 if factor > 0.0 else 0.0
+    return factor
+
+
 @entry
 def push_lists(
     first, last, scores, queries, gain, number, norm, seed, iteration, lam, hess, factors
@@ -120,12 +132,23 @@ def push_lists(
             r = row_at(queries.row, start + i)
             lam[r] = floats[FORCE, i]
             hess[r] = floats[RHO, i] * (rest if i == best else 1.0 - floats[RHO, i])
-        factors[q] = 1.0
-        if norm == STD_NORM:
-            factors[q] = spread_factor(q, queries, lam)
-            for place in range(start, start + n):
-                lam[row_at(queries.row, place)] *= factors[q]
-                hess[row_at(queries.row, place)] = 1.0 if factors[q] > 0.0 else 0.0
+        factors[q] = scale_forces(q, queries, norm, lam, hess)
+    return -1
+
+
+@entry
+def push_points(first, last, scores, queries, label, norm, lam, hess, factors):
+    """The same for least squares: forces are label - score, second derivatives 1."""
+    for q in range(first, last):
+        factors[q] = 0.0
+        for place in range(queries.pointer[q], queries.pointer[q + 1]):
+            r = row_at(queries.row, place)
+            if not np.isfinite(scores[r]):
+                return q
+            lam[r] = label[place] - scores[r]
+            hess[r] = 1.0
+        if queries.pointer[q + 1] > queries.pointer[q]:
+            factors[q] = scale_forces(q, queries, norm, lam, hess)
     return -1
 
 

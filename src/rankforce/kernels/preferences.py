@@ -32,7 +32,8 @@ def is_spread(q, scores, queries):
 
 @kernel
 def spread_factor(q, queries, lam):
-    """One over the standard deviation of a query's forces, whose mean is 0; 0 without forces."""
+    """One over the root of the mean square of a query's forces, which is their standard deviation
+    where their mean is 0, as it is of pairs; 0 without forces."""
     largest = 0.0
     for place in range(queries.pointer[q], queries.pointer[q + 1]):
         largest = max(largest, abs(lam[row_at(queries.row, place)]))

@@ -29,7 +29,7 @@ def discount(rank: Floats) -> Floats:
 
 
 def inside(cutoff: int) -> RankTable:
-    """1 up to `cutoff`, 0 beyond: the value of a rank for P@k and Recall@k."""
+    """1 up to `cutoff`, 0 beyond: the value of a rank for P@k, Recall@k and CG@k."""
     return lambda rank: np.where(rank <= cutoff, 1.0, 0.0)
 
 

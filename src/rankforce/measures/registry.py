@@ -30,6 +30,12 @@ def build_dcg(
     )
 
 
+def build_cg(params: Parameters) -> Definition:
+    """CG@k."""
+    k = params.whole_k()
+    return Definition("sum", params.gain or "y", position=inside(k), end=k, is_share=False)
+
+
 def build_precision(params: Parameters) -> Definition:
     """P@k."""
     k = params.whole_k()
@@ -86,6 +92,15 @@ ENTRIES = [
         "sum over r <= k of G(y) d(r)",
         "Järvelin and Kekäläinen 2002",
         _GAIN,
+    ),
+    Entry(
+        "CG",
+        build_cg,
+        "sum over r <= k of y; gain='2^y-1': of G(y)",
+        "Järvelin and Kekäläinen 2002",
+        _GAIN,
+        cutoff="needed",  # every order of a whole list has the same
+        aliases=("cumulated gain", "cumulative gain"),
     ),
     Entry(
         "BNDCG",

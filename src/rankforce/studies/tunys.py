@@ -1,4 +1,4 @@
-"""The pictures of Tunys 2015 (slides): training at two learning rates, and why errors mislead."""
+"""The pictures of Tunys 2015 (slides): training at several rates, and why errors mislead."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rankforce.studies.study import (
 from rankforce.studies.svore import baseline, low_share
 
 RATES = (0.1, 0.01)
+SHRINKAGES = (1.0, 0.5, *RATES)
 # Burges 2010: sixteen documents, two relevant ones, before and after some were moved.
 DOCUMENTS, BEFORE, AFTER = 16, (1, 15), (4, 10)
 GRADED = [3, 2, 3, 0, 1, 2]
@@ -33,18 +34,26 @@ def wants() -> list[Want]:
     return [Want(baseline(rate), ("contributions", "label_mix")) for rate in RATES]
 
 
-@figure("tunys-training", "Tunys 2015, LambdaMART training at shrinkage 0.1 and 0.01", wants)
+def training_wants() -> list[Want]:
+    """The same ranker at each learning rate."""
+    return [Want(baseline(rate)) for rate in SHRINKAGES]
+
+
+@figure(
+    "tunys-training", "Tunys 2015, LambdaMART training at shrinkage 1.0 to 0.01", training_wants
+)
 def draw_training(study: Study) -> Drawn:
-    """NDCG@{TOP} after each tree at two learning rates."""
+    """NDCG@{TOP} after each tree at four learning rates."""
     metric = f"ndcg@{TOP}"
     with style():
-        axes = panels(1, len(RATES), (7.0, 2.5), share_y=True)
-        for one, rate in zip(axes, RATES, strict=True):
+        axes = panels(2, 2, (7.0, 4.4), share_y=True)
+        for one, rate in zip(axes, SHRINKAGES, strict=True):
             history = study.train(baseline(rate)).ranker.evals_result_
             shown = {"training": {"": history[TRAIN]}, "validation": {"": history[VALIDATION]}}
             rf.plots.metric_curves(shown, metric=metric, ax=one)
             one.set_xlabel(f"trees (learning rate {rate:g})")
-        axes[1].set_ylabel("")
+        for one in axes[1::2]:
+            one.set_ylabel("")
         share_legend(axes)
     fast, slow = (study.history(baseline(rate), TRAIN, metric) for rate in RATES)
     reached = next((tree for tree, value in enumerate(fast, 1) if value >= slow[-1]), len(fast))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from rankforce.common.checks import check_number
 from rankforce.common.errors import RankforceError
 from rankforce.training.settings_table import TABLE
 
@@ -19,6 +20,9 @@ ALIASES = {other: one.name for one in TABLE.values() for other in one.also} | {
     "mc": "monotone_constraints",
     "monotone_constraint": "monotone_constraints",
     "monotonic_cst": "monotone_constraints",
+    "lr_mu": "lambdarank_weight",
+    "ll_mu": "lambdaloss_weight",
+    "lambdaex": "lambda_ex",
 }
 
 # Objectives by the names that others give them.
@@ -29,10 +33,20 @@ OBJECTIVES = {
     "rank:ndcg": "lambdarank-ndcg",
     "rank:map": "lambdarank(map)",
     "rank:pairwise": "ranknet",
+    "reg:squarederror": "squared-error",
     # lambdarank_target of the fork of Adalia et al. 2025, which writes "-plus" for "+"
     "bndcg": "lambdarank-bndcg",
     "precision": "lambdarank-p@k",
     "arpk": "lambdarank-arpbk",
+}
+
+# Of the fork of Marcuzzi et al. 2023, three parameters decide one objective: a pair of the set that
+# lambda_ex says weighs lambdarank_weight * rho + lambdaloss_weight * delta.
+FORK: dict[str, Any] = {"lambdarank_weight": 1.0, "lambdaloss_weight": 0.0, "lambda_ex": "plain"}
+_HYBRID = ("lambdaloss-ndcg++", "lambdaloss-ex++")
+_FORK_OBJECTIVES = {
+    (1.0, 0.0): ("lambdarank", "lambdamart-ex"),
+    (0.0, 1.0): ("lambdaloss-ndcg", "lambdaloss-ex"),
 }
 
 # Parameters of others that ask for what is always so here: accepted with these values.
@@ -110,7 +124,7 @@ REFUSED = {
     "lambdarank_position_bias_regularization": "position bias is not estimated",
 }
 
-_THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED}
+_THEIRS = {*ALIASES, *NO_CHANGE, *REFUSED, *FORK}
 
 
 def _missing(value: Any) -> dict[str, Any]:
@@ -130,7 +144,6 @@ MEANINGS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "lambdarank_norm": lambda value: {"norm": "lightgbm" if value else "none"},
     "ndcg_exp_gain": lambda value: {} if value else {"gain": "y"},
     "lambdarank_target": lambda value: {"objective": value},
-    "lambda_ex": lambda value: {"objective": f"lambdamart-ex {value}"} if value else {},
     "bagging_by_query": lambda value: {"subsample_by": "query" if value else "row"},
     "missing": _missing,
     "verbosity": _verbosity,
@@ -147,28 +160,24 @@ def translate(
     """
     ours: dict[str, Any] = {}
     passed: dict[str, Any] = {}
+    fork: dict[str, Any] = {}
     said: dict[str, str] = {}
     for name, value in given.items():
         canonical = ALIASES.get(name, name)
         if value is None and (name in _THEIRS or canonical in engine):
             continue  # as LightGBM and XGBoost write what is at its default
-        found: dict[str, Any] = {}
         if canonical in MEANINGS:
-            found = MEANINGS[canonical](value)
+            _put(MEANINGS[canonical](value), name, ours, said)
+        elif canonical in FORK:
+            _put({canonical: value}, name, fork, said)
         elif canonical in TABLE:
-            found[canonical] = value
+            _put({canonical: value}, name, ours, said)
         elif canonical in engine:
             passed[canonical] = value
         else:
             _accept_no_change(name, value, engine)
-        for key, new in found.items():
-            if key == "objective" and _is_general(ours.get(key, "lambdarank")):
-                ours.pop(key, None)
-            elif key == "objective" and _is_general(new):
-                continue
-            if key in ours and not same(ours[key], new):
-                raise RankforceError(f"{said[key]} and {name} both set {key}, to different values")
-            ours[key], said[key] = new, name
+    if fork:
+        _put(_fork_objective(**FORK | fork), said[[*fork][-1]], ours, said)
     if isinstance(ours.get("objective"), str):
         plain = ours["objective"].strip().lower()
         named = plain.replace("-plus", "+") if "-plus" in plain else ours["objective"]
@@ -176,6 +185,36 @@ def translate(
     if isinstance(ours.get("tau"), int) and ours["tau"] >= 2**31 - 1:
         ours["tau"] = math.inf
     return ours, passed
+
+
+def _put(found: dict[str, Any], name: str, into: dict[str, Any], said: dict[str, str]) -> None:
+    """Keep what the parameter `name` says; an error if another one said something else."""
+    for key, new in found.items():
+        if key == "objective" and _is_general(into.get(key, "lambdarank")):
+            into.pop(key, None)
+        elif key == "objective" and _is_general(new):
+            continue
+        if key in into and not same(into[key], new):
+            raise RankforceError(f"{said[key]} and {name} both set {key}, to different values")
+        into[key], said[key] = new, name
+
+
+def _fork_objective(
+    lambdarank_weight: Any, lambdaloss_weight: Any, lambda_ex: Any
+) -> dict[str, Any]:
+    """What the parameters of FORK mean together."""
+    given = {"lambdarank_weight": lambdarank_weight, "lambdaloss_weight": lambdaloss_weight}
+    rank, distance = (check_number(key, value, least=0.0) for key, value in given.items())
+    is_hybrid = rank == 1.0 and distance > 0.0
+    names = _HYBRID if is_hybrid else _FORK_OBJECTIVES.get((rank, distance))
+    if names is None:
+        raise RankforceError(
+            f"lambdarank_weight={rank:g} and lambdaloss_weight={distance:g} are not available "
+            "here: they can be 1 and 0, 0 and 1, or 1 and a number above 0"
+        )
+    is_plain = not lambda_ex or lambda_ex == FORK["lambda_ex"]
+    name = names[0] if is_plain else f"{names[1]} {lambda_ex}"
+    return {"objective": name} | ({"mu": distance} if is_hybrid else {})
 
 
 def same(one: Any, other: Any) -> bool:
@@ -219,7 +258,7 @@ def _accept_no_change(name: str, value: Any, engine: Collection[str]) -> None:
             + (f" ({why})" if why else "")
         )
     _refuse(name)
-    names = {*TABLE, *engine, *ALIASES, *MEANINGS, *NO_CHANGE}
+    names = {*TABLE, *engine, *ALIASES, *MEANINGS, *FORK, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""
     raise RankforceError(f"unknown parameter {name!r}{hint}")

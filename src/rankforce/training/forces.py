@@ -75,14 +75,22 @@ class Forces:
         )
         if settings.step == "gradient":
             hess.fill(1.0)
-        return self._weigh(lam, hess, iteration)
+        self._weigh(iteration, lam, hess)
+        return lam, hess
 
     def at_labels(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces of a regression to the labels: least squares."""
         lam, hess = self._out
         np.subtract(self._data.labels, scores, out=lam)
         hess.fill(1.0)
-        return self._weigh(lam, hess, iteration)
+        self._weigh(iteration, lam, hess)
+        return lam, hess
+
+    def unit_hessians(self, iteration: int) -> Floats:
+        """Hessians with which a tree is grown by least squares: 1, weighted."""
+        hess = np.ones(self._data.rows)
+        self._weigh(iteration, hess)
+        return hess
 
     def shared_hessians(
         self, scores: Floats, leaf: NDArray[np.int32], leaves: int, iteration: int
@@ -102,12 +110,11 @@ class Forces:
             threads=self._threads,
         )
 
-    def _weigh(self, lam: Floats, hess: Floats, iteration: int) -> tuple[Floats, Floats]:
+    def _weigh(self, iteration: int, *values: Floats) -> None:
         for weight in (self._data.row_weight, self._bag(iteration)):
             if weight is not None:
-                lam *= weight
-                hess *= weight
-        return lam, hess
+                for one in values:
+                    one *= weight
 
     def _bag(self, iteration: int) -> Floats | None:
         """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""

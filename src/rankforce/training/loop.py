@@ -91,6 +91,7 @@ class Training:
     ) -> None:
         self.settings = settings
         self.base = base
+        self.is_least_squares = settings.split == "least-squares"
         self.objective = settings.make_objective()
         self.marks = [fingerprint(one.data, one.base) for one in (train, *valid)]
         self.sets = _check_sets([train, *valid], self.marks)
@@ -176,9 +177,10 @@ class Training:
             threads=self.threads,
         )
         self.progress.say(engine.how)
-        if engine.leaf_rules and settings.step == "exact-newton":
-            names = ", ".join(engine.leaf_rules)
-            raise RankforceError(f"step='exact-newton' does not go with {names}")
+        for name, value in (("step", "exact-newton"), ("split", "least-squares")):
+            if engine.leaf_rules and getattr(settings, name) == value:
+                rules = ", ".join(engine.leaf_rules)
+                raise RankforceError(f"{name}={value!r} does not go with {rules}")
         return engine
 
     def _make_model(self, data: RankingData, base_steps: int) -> Model:
@@ -249,7 +251,8 @@ class Training:
             if is_over:
                 break
             lam, hess = self._forces(iteration)
-            grown = self.engine.grow(lam, hess, iteration, self.forces.keys)
+            second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
+            grown = self.engine.grow(lam, second, iteration, self.forces.keys)
             if grown is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break

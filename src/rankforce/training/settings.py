@@ -42,11 +42,15 @@ class Settings(Values):
         return {one.name: getattr(self, one.name) for one in TABLE.values() if one.where == where}
 
     def rate(self, tree: int) -> float:
-        """The learning rate of a tree; trees of a base model, with numbers below 0, get the first.
+        """The learning rate of a tree; trees of a base, with numbers below 0, get their own.
 
         >>> Settings(learning_rate=[0.2, 0.1]).rate(1)
         0.1
+        >>> Settings(base_rate=1.0).rate(-1)
+        1.0
         """
+        if tree < 0 and self.base_rate is not None:
+            return float(self.base_rate)
         rates = self.learning_rate
         return float(rates[max(tree, 0)] if isinstance(rates, list) else rates)
 

@@ -116,10 +116,17 @@ class Values:
         "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
     step: str = _training(
         "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step")
+    split: str | None = _training(
+        None, "how splits are found: by Newton's gain, or by least squares of the forces, for "
+        "which min_child_weight counts documents; the step is the same",
+        ("least-squares", "newton"), unset="newton")
     base: Any = _training(
         None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
         "predict, or 'regressor', trees fitted to the labels", option="--base")
     base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT)
+    base_rate: float | None = _training(
+        None, "how much each of them counts, 1 without shrinkage",
+        Range(0.0, whole=False, above=True), unset="the first learning_rate")
     n_estimators: int = _training(
         100, "number of trees", COUNT, option="--trees", free=True, noted=True,
         also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "

@@ -206,7 +206,7 @@ def _part(part: Part, weight: float, labels: _Labels, longest: int, pool: _Pool)
         "gains": pool.add(gain),
     }
     if what.listwise is not None:
-        return shared | {"kind": "list"}
+        return shared | {"kind": "list" if what.listwise == "xendcg" else "point"}
     return shared | {
         "kind": "labels",
         "above": [labels.name(above) for above in part.above],

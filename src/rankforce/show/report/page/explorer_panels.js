@@ -1,7 +1,7 @@
 // What the explorer says around its list: above it the metric, and for each objective its pairs and
 // whether its forces go the right way; beside it the pairs that push one document most.
 const { html } = rankforce.dom;
-const { compute, isList, ndcg } = rankforce.forces;
+const { besidePairs, compute, ndcg } = rankforce.forces;
 const { NONE, short, signed, label } = rankforce.scales;
 
 // Before anything was moved, and now.
@@ -26,8 +26,8 @@ function renderSummary(explorer) {
   const n = explorer.order.length;
   const possible = (n * (n - 1)) / 2;
   const blocks = explorer.found.map(({ objective, forces, wrong }) => {
-    const pairs = `${forces.count} of ${possible} pairs push` +
-      (isList(objective) ? ", and the list as a whole" : "");
+    const beside = besidePairs(objective);
+    const pairs = `${forces.count} of ${possible} pairs push` + (beside ? `, and ${beside}` : "");
     const said = wrong.length
       ? html("span", { class: "ex-warning" }, `Incoherent: ${nameOf(explorer, wrong[0][0])} ` +
         `is pushed harder than ${nameOf(explorer, wrong[0][1])}, which the top ${k} misses` +
@@ -53,10 +53,11 @@ function pairTable(explorer, one, { objective, forces: { lambda } }) {
   const { data, query, order, scores, norm } = explorer;
   const options = { scores, norm, pairs: true, of: one };
   const { pairs } = compute(objective, data.objectives.tables, query, options);
+  const beside = besidePairs(objective);
   const title = html("p", null, html("strong", null, objective.name),
     pairs.length ? ` pushes it by ${signed(lambda[one])} with ${pairs.length} ` +
-      `pair${pairs.length > 1 ? "s" : ""}${isList(objective) ? " and the whole list" : ""}.`
-      : isList(objective) ? ` pushes it by ${signed(lambda[one])}, the list as a whole.`
+      `pair${pairs.length > 1 ? "s" : ""}${beside ? ` and ${beside}` : ""}.`
+      : beside ? ` pushes it by ${signed(lambda[one])}, ${beside}.`
         : " has no pair with it.");
   if (!pairs.length) return [title];
   pairs.sort((a, b) => b.force - a.force);

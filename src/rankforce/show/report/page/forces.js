@@ -3,8 +3,11 @@
 const { labelColumn, deficits, drawer } = rankforce.pairSets;
 const { partPairs } = rankforce.weights;
 
-// Forces of whole lists, where no pair pushes: the cross entropy of NDCG (Bruch et al. 2021).
-const isList = (objective) => objective.parts.some((part) => part.kind === "list");
+// What pushes where no pair does, by kind of part: forces of whole lists are the cross entropy of
+// NDCG (Bruch et al. 2021), those of points least squares.
+const WITHOUT_PAIRS = { list: "the list as a whole", point: "each label by itself" };
+const besidePairs = (objective) =>
+  objective.parts.map((part) => WITHOUT_PAIRS[part.kind]).find(Boolean);
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 // Softmax of all scores, of all but the best (`quota`), and 1 - rho of the best: where that one
@@ -32,6 +35,10 @@ function nextOrder(terms, { best, quota, rho }) {
 // Forces and hessians of a part before any norm.
 function listForces(part, tables, query, scores, iteration) {
   const none = scores.map(() => 0);
+  if (part.kind === "point") {
+    const labels = labelColumn(query, part.source);
+    return { lambda: scores.map((score, i) => labels[i] - score), hess: scores.map(() => 1) };
+  }
   if (scores.length < 2) return { lambda: none, hess: none };
   const gainOf = new Map(tables[part.labels].map((y, i) => [y, tables[part.gains][i]]));
   const draw = drawer(part.seed, iteration, query.key);
@@ -163,7 +170,7 @@ function compute(objective, tables, query, options) {
   for (const part of objective.parts) {
     if (!(part.weight > 0)) continue;
     const norm = NORM_WITHIN[objective.norm] ?? part.norm ?? options.norm ?? "none";
-    if (part.kind === "list") {
+    if (part.kind in WITHOUT_PAIRS) {
       addList(part, listForces(part, tables, query, scores, iteration), norm, whole);
     } else {
       addPart(part, partPairs(part, tables, query, ranked, iteration), scores, norm, whole);
@@ -227,4 +234,4 @@ function moveDocument(scores, from, to) {
   return next;
 }
 
-rankforce.forces = { compute, incoherent, isList, moveDocument, ndcg, rankDocuments };
+rankforce.forces = { besidePairs, compute, incoherent, moveDocument, ndcg, rankDocuments };
