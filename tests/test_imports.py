@@ -39,6 +39,7 @@ DOORS = {
     ("data.ranking_data", "formats.columnar"): READS,
     ("data.ranking_data", "formats.read"): READS,
     ("experiments.trade_off", "show.plots"): "a result that draws itself",
+    ("experiments.tuning", "show.plots"): "a result that draws itself",
 }
 ENGINE = "engines.lightgbm"
 # What is LightGBM's by its nature: `booster_`, and the contributions that its library computes.

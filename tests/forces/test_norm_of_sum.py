@@ -200,7 +200,7 @@ def test_pair_forces_and_traces_add_up_to_forces(name: str, norm: str) -> None:
             hi, lo, _, force = ready.pair_forces(SCORES, query=query, **now)
             up, down = (np.bincount(side, force, ROWS) for side in (hi, lo))
             assert_close((up - down)[rows], lam[rows], "lambda")
-            assert_close((up + down)[rows], trace.sources.sum(axis=1)[rows], "sources", 1e-6)
+            assert_close((up + down)[rows], trace.sources.sum(axis=(1, 2))[rows], "sources", 1e-6)
 
 
 def test_factors_are_those_of_the_sum() -> None:

@@ -17,7 +17,7 @@ def swap_weights(
     scores: Sequence[float],
     labels: Sequence[float],
     *,
-    gain: Gain,
+    gain: Gain | None,
     max_label: float | None,
 ) -> Matrix:
     """lambdarank(M): |M after swapping hi and lo - M before|, by swapping them."""

@@ -36,7 +36,7 @@ def weights(
     k: float | None = None,
     tau: float | None = None,
     mu: float = 1.0,
-    gain: Gain = "2^y-1",
+    gain: Gain | None = None,  # that of the metric, most often 2^y-1
     delta_offset: int = 0,
     missed: str = "deficit",
     seed: int = 0,
@@ -52,6 +52,7 @@ def weights(
         return position_weights(name, scores, labels, k=k if tau is None else tau, mu=mu)
     if SWAP_NAME.fullmatch(name):
         return swap_weights(name, scores, labels, gain=gain, max_label=max_label)
+    gain = "2^y-1" if gain is None else gain
     if name not in NAMES:
         raise ValueError(f"unknown objective {name!r}; choose one of {', '.join(NAMES)}")
     if "BNDCG" in name or name.endswith(" bin"):

@@ -67,7 +67,7 @@ def default_space(settings: Mapping[str, Any]) -> Space:
     What `settings` has is not searched. Of a mix, weights behind the first are searched as mu is.
 
     >>> list(default_space({"objective": "lambdagap-x+", "k": 5, "num_leaves": 31}))
-    ['min_child_samples', 'learning_rate', 'min_child_weight', 'mu']
+    ['min_child_samples', 'learning_rate', 'min_child_weight', 'tau', 'mu']
     >>> default_space({"objective": "lambdarank-ndcg", "k": 5})["tau"]
     [5, 8, 1000]
     """

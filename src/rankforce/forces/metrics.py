@@ -87,6 +87,12 @@ def for_metric(
 _GAINS_END = "(G_hi - G_lo) * |d_k(rank_hi) - d_k(rank_lo)|, d_k ends at k"
 
 ENTRIES = [
+    for_metric(
+        "CG",
+        "(G_hi - G_lo) * [i <= k < j], ranks i < j; G(y) = y",
+        "Järvelin and Kekäläinen 2002",
+        "O(k n), no sort",
+    ),
     for_metric("DCG", _GAINS_END, "Burges et al. 2006", "O(k n)"),
     for_metric("NDCG", f"{_GAINS_END}; / IDCG@k", "Svore et al. 2011, eq. 16", "O(k n)"),
     for_metric(
