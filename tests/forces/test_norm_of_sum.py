@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.kernels.notes import BY_SIZE, DOWN, UP
 from tests import reference as ref
 from tests.contract.cases import Floats, assert_close, draw_scores
 from tests.reference import tiers
@@ -196,11 +197,18 @@ def test_pair_forces_and_traces_add_up_to_forces(name: str, norm: str) -> None:
         now: dict[str, Any] = {"norm": "none", "iteration": 0}
         trace = ready.trace(SCORES, slot=slot, code=slot % 3, codes=3, threads=1, **now)
         assert np.array_equal(trace.counts, ready.effective_pairs(SCORES))
+        plain = rf.mix(MIXES[name])
+        plain = plain if whole is normed else 0.5 * RANKNET + 2.0 * plain
+        bare, _ = plain.prepare(LABELS, group=SIZES).gradients(SCORES, norm="none")
+        signed = (trace.sources[:, UP] - trace.sources[:, DOWN]).sum(axis=1)
+        np.testing.assert_allclose(signed, bare, rtol=1e-4, atol=1e-6)
         for query, rows in enumerate(QUERIES):
             hi, lo, _, force = ready.pair_forces(SCORES, query=query, **now)
             up, down = (np.bincount(side, force, ROWS) for side in (hi, lo))
             assert_close((up - down)[rows], lam[rows], "lambda")
-            assert_close((up + down)[rows], trace.sources.sum(axis=(1, 2))[rows], "sources", 1e-6)
+            assert_close(
+                (up + down)[rows], trace.sources[:, BY_SIZE].sum(axis=1)[rows], "by size", 1e-6
+            )
 
 
 def test_factors_are_those_of_the_sum() -> None:

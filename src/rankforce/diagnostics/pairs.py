@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankforce.common.types import Floats
 from rankforce.diagnostics.view import Now, View, make_view
 from rankforce.forces.base import AnyObjective, PairForces
+from rankforce.kernels.notes import BY_SIZE, DOWN, UP
 
 
 class EffectivePairs(NamedTuple):
@@ -190,7 +191,7 @@ def possible_pairs(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def find_contributions(view: View) -> Contributions:
     """The contributions of a view."""
-    sources = view.bare_trace.sources
+    sources = view.trace.sources[:, [UP, DOWN]]
     up, down = sources.sum(axis=0)
     shares = up - down
     total = shares.sum()
@@ -203,7 +204,7 @@ def find_contributions(view: View) -> Contributions:
 
 def find_contributions_by_size(view: View) -> Contributions:
     """The contributions of a view by size."""
-    sources = view.trace.sources.sum(axis=1)
+    sources = view.trace.sources[:, BY_SIZE]
     total = sources.sum(axis=1)
     pushed = total > 0
     names = view.scene.grades.names

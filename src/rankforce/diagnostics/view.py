@@ -92,21 +92,13 @@ class View:
     @cached_property
     def trace(self) -> Trace:
         """Pairs, factors of the norm, and where forces on highly relevant documents come from."""
-        return self._trace(self.now.norm)
-
-    @cached_property
-    def bare_trace(self) -> Trace:
-        """The same without any norm: what LightGBM's does to single pairs cannot be undone."""
-        return self._trace(None)
-
-    def _trace(self, norm: str | None) -> Trace:
         scene = self.scene
         return scene.ready.trace(
             self.scores,
             slot=scene.slot,
             code=scene.grades.group,
             codes=len(scene.grades.names),
-            norm=norm,
+            norm=self.now.norm,
             iteration=self.now.iteration,
             threads=self.threads,
         )

@@ -25,7 +25,7 @@ from rankforce.forces.ready import (
     refuse_scores,
 )
 from rankforce.kernels import exact, forces, layout, listwise, preferences
-from rankforce.kernels.notes import Listed, Shared, Traced, Wanted
+from rankforce.kernels.notes import BY_SIZE, DOWN, UP, Listed, Shared, Traced, Wanted
 from rankforce.measures.labels import check_labels
 
 PARTS = 64  # of the queries, whatever the number of threads, so that sums stay the same
@@ -275,16 +275,22 @@ class PreparedPreferences(_One):
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Where forces come from."""
         force, _, factors = self._walk(moment)
+        bare, _, _ = self._walk(moment, norm=layout.NO_NORM)
         trace.counts[:] = self.count(moment)
         trace.factors[:] = np.where(trace.counts > 0, factors, 0.0)
         _, hi, lo, _ = self._pairs
-        for side, (here, there) in enumerate(((hi, lo), (lo, hi))):
+        for side, here, there in ((UP, hi, lo), (DOWN, lo, hi)):
             has = np.flatnonzero(trace.slot[here] >= 0)
-            place = trace.slot[here[has]], side, trace.code[there[has]]
-            np.add.at(trace.sources, place, trace.share * force[has])
+            for kind, found in ((BY_SIZE, force), (side, bare)):
+                place = trace.slot[here[has]], np.int64(kind), trace.code[there[has]]
+                np.add.at(trace.sources, place, trace.share * found[has])
 
     def _walk(
-        self, moment: Moment, lam: Floats | None = None, hess: Floats | None = None
+        self,
+        moment: Moment,
+        lam: Floats | None = None,
+        hess: Floats | None = None,
+        norm: int | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """Force and second derivative of each pair, and factors of the norm; sums by row."""
         refuse_scores([-1 if np.isfinite(moment.scores).all() else 0], moment.scores)
@@ -292,7 +298,8 @@ class PreparedPreferences(_One):
         lam.fill(0.0)
         hess.fill(0.0)
         found = (*np.empty((2, len(self._pairs.hi))), np.empty(len(self.sizes)))
-        norm, *_ = norm_and_draw(self.objective, moment)
+        if norm is None:
+            norm, *_ = norm_and_draw(self.objective, moment)
         pairs = layout.Queries(*self.index), self._pairs
         rest = (*pairs, self.objective.sigma, norm, lam, hess, *found)
 

@@ -16,6 +16,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import PairForces, Pairs
 from rankforce.kernels import forces, layout
+from rankforce.kernels.notes import BY_SIZE
 
 NORMS = {"none": layout.NO_NORM, "lightgbm": layout.LIGHTGBM_NORM, "std": layout.STD_NORM}
 NO_INTEGERS = np.empty(0, np.int64)
@@ -30,7 +31,6 @@ class Moment(NamedTuple):
     norm: str
     iteration: int
     threads: int
-    is_bare: bool = False  # no norm counts, not even an objective's own
     # Of each query, takes the sum of magnitudes of pairs, once for each document; whoever gives
     # room for them gives the forces the rest of LightGBM's norm.
     totals: Floats = NO_FLOATS
@@ -43,7 +43,7 @@ class Trace(NamedTuple):
     code: NDArray[np.int32]  # of each row's label
     counts: NDArray[np.int64]  # pairs of each query
     factors: Floats  # what the norm multiplies the forces of each query by
-    sources: Floats  # slots x 2 x codes: sums of magnitudes of forces up, and of those down
+    sources: Floats  # slots x 3 x codes: sums of magnitudes, and without any norm up and down
     share: float = 1.0  # that is added
 
 
@@ -125,25 +125,23 @@ class Ready(ABC):
         slot: NDArray[np.int32],
         code: NDArray[np.int32],
         codes: int,
-        norm: str | None,
+        norm: str,
         iteration: int,
         threads: int,
     ) -> Trace:
         """Count pairs, find factors of the norm (of a mix, those of the sum if it has a norm, else
         those of its first part), and add up where forces on documents that have a slot come from,
-        by the other document's code.
-
-        Without a norm, that of the objective does not count either.
+        by the other document's code: their magnitudes under the norm, and without any norm those
+        that push up and those that push down.
         """
         found = Trace(
             slot,
             code,
             counts=np.zeros(len(self.sizes), np.int64),
             factors=np.zeros(len(self.sizes)),
-            sources=np.zeros((int(slot.max(initial=-1)) + 1, 2, codes)),
+            sources=np.zeros((int(slot.max(initial=-1)) + 1, 3, codes)),
         )
-        moment = self._moment(scores, norm or "none", iteration, threads)
-        self.find_sources(moment._replace(is_bare=norm is None), found)
+        self.find_sources(self._moment(scores, norm, iteration, threads), found)
         return found
 
     def _moment(self, scores: ArrayLike, norm: str, iteration: int, threads: int) -> Moment:
@@ -198,7 +196,7 @@ class MixedPrepared(Ready):
 
     def _each(self, moment: Moment) -> Moment:
         """How the forces of each part are found: without the norm of the sum."""
-        if self._norm is None or moment.is_bare:
+        if self._norm is None:
             return moment
         norm = "none" if self._norm == "std" else self._norm
         return moment._replace(norm=norm, totals=np.zeros(len(self.sizes)))
@@ -277,11 +275,11 @@ class MixedPrepared(Ready):
             trace.counts[:] += found.counts
             if number == 0:
                 trace.factors[:] = found.factors
-        if self._norm is not None and not moment.is_bare:
+        if self._norm is not None:
             trace.factors[:] = self._factors(moment)
             rows = np.flatnonzero(trace.slot >= 0)
             factors = trace.factors[self.index.of_rows()[rows]]
-            found.sources[trace.slot[rows]] *= factors[:, None, None]
+            found.sources[trace.slot[rows], BY_SIZE] *= factors[:, None]
         trace.sources[:] += found.sources
 
     def _room(self) -> tuple[Floats, Floats]:
@@ -319,7 +317,7 @@ def check_out(out: tuple[Floats, Floats] | None, rows: int) -> tuple[Floats, Flo
 
 def norm_and_draw(objective: Any, moment: Moment) -> tuple[int, np.uint64, np.uint64]:
     """Norm, and seed and iteration of random draws, as kernels take them."""
-    norm = "none" if moment.is_bare else objective.norm or moment.norm
+    norm = objective.norm or moment.norm
     if norm not in NORMS:
         raise RankforceError(f"unknown norm {norm!r}: choose 'none', 'lightgbm' or 'std'")
     mask = 2**64 - 1

@@ -156,10 +156,10 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
                     if is_forced:
                         total += force_row(i, is_hi, start, stop, docs, rules, force)
                     if notes is not None:
-                        if is_traced:
-                            trace_row(i, is_hi, start, stop, docs, code, slot, parts, masks)
                         if is_shared:
                             share_row(i, start, stop, docs, leaf, row_weight, within)
+                        if is_traced:  # last of the two: it takes the place of SECOND
+                            trace_row(i, is_hi, start, stop, docs, force, code, slot, parts, masks)
                         if is_listed:
                             count = list_row(i, is_hi, start, stop, docs, count, listed)
                         else:
@@ -260,7 +260,7 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
         wanted.listed,
         np.empty(size, np.int64),
         np.empty(size, np.int64),
-        np.zeros((2, codes, size), np.float64),
+        np.zeros((3, codes, size), np.float64),
         np.zeros((codes, size), np.float64),
         np.empty(size, np.int64),
         np.empty(size, np.float64),
@@ -290,5 +290,5 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
         scale = labels.scale[q]
         factor, factor_hess = norm_factors(n, total, norm, scale, rules, floats)
         factors[q] = factor / (rules.sigma * scale)
-        end_notes(n, scale, factor, factor_hess, wanted, notes)
+        end_notes(n, scale, rules.sigma, factor, factor_hess, wanted, notes)
     return -1

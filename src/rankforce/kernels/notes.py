@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rankforce.kernels.compile import kernel
-from rankforce.kernels.layout import FORCE, SECOND, WEIGHT, Array, at, row_at
+from rankforce.kernels.layout import FORCE, SCORE, SECOND, WEIGHT, Array, at, row_at
+
+# Magnitudes under the norm; without one, on a document as hi of the pair, and as lo.
+BY_SIZE, UP, DOWN = range(3)
 
 
 class Listed(NamedTuple):
@@ -20,14 +23,14 @@ class Listed(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """Takes where forces come from: magnitudes by the slot of a document, by whether it is hi or lo
-    of the pair, and by the code of the other. There is nothing to do without codes.
+    """Takes where forces come from: magnitudes by the slot of a document, by their kind (`BY_SIZE`,
+    `UP`, `DOWN`), and by the code of the other. There is nothing to do without codes.
     """
 
     slot: Array  # of each row that is traced; below 0 for the others
     code: Array  # of each row
     share: float  # that is added
-    sources: Array  # slots x 2 x codes
+    sources: Array  # slots x 3 x codes
 
 
 class Shared(NamedTuple):
@@ -60,7 +63,7 @@ class Notes(NamedTuple):
     listed: Listed
     slot: Array
     code: Array
-    parts: Array  # 2 x codes x documents: sums of forces on a document as hi, and as lo
+    parts: Array  # 3 x codes x documents: sums of forces on a document, by their kind
     masks: Array  # codes x documents: 1 where a document has the code
     leaf: Array
     row_weight: Array
@@ -94,22 +97,30 @@ def list_row(i, is_hi, start, end, docs, count, listed):
 
 
 @kernel
-def trace_row(i, is_hi, start, end, docs, code, slot, parts, masks):
+def trace_row(i, is_hi, start, end, docs, force, code, slot, parts, masks):
     """Add the forces of a row to `parts`: on each of the others from the code of document `i`, and
     on `i`, if it is traced, from theirs. One pass for each code, without a branch."""
     count = np.uint64(end - start)
-    forces = at(FORCE, start)
-    own, other = (parts[0], parts[1]) if is_hi else (parts[1], parts[0])
-    there = other[code[i]][start:end]
+    forces, score, bare = at(FORCE, start), at(SCORE, start), at(SECOND, start)
+    here, there = (UP, DOWN) if is_hi else (DOWN, UP)
+    by_size, pushed = parts[BY_SIZE, code[i]][start:end], parts[there, code[i]][start:end]
+    own = docs[at(SCORE, i)]
     for j in range(count):
-        there[j] += docs[forces + j]
+        # What the norm has divided by.
+        apart = force.near + force.far * min(abs(own - docs[score + j]), 1e300)
+        docs[bare + j] = docs[forces + j] * apart
+        by_size[j] += docs[forces + j]
+        pushed[j] += docs[bare + j]
     if slot[i] >= 0:
-        for c in range(len(own)):
+        for c in range(len(masks)):
             mask = masks[c][start:end]
             total = 0.0
+            total_bare = 0.0
             for j in range(count):
                 total += docs[forces + j] * mask[j]
-            own[c, i] += total
+                total_bare += docs[bare + j] * mask[j]
+            parts[BY_SIZE, c, i] += total
+            parts[here, c, i] += total_bare
 
 
 @kernel
@@ -144,8 +155,8 @@ def start_notes(n, start, row, position, wanted, notes):
 
 
 @kernel
-def end_notes(n, scale, factor, factor_hess, wanted, notes):
-    """Hand over what was noted, with the query's norm."""
+def end_notes(n, scale, sigma, factor, factor_hess, wanted, notes):
+    """Hand over what was noted, with the query's norm where it counts."""
     traced, shared = wanted.traced, wanted.shared
     for k in range(len(notes.listed.hi)):
         notes.listed.weight[k] *= scale
@@ -153,8 +164,9 @@ def end_notes(n, scale, factor, factor_hess, wanted, notes):
     for p in range(n):
         if notes.is_traced and notes.slot[p] >= 0:
             into = traced.sources[notes.slot[p]]
-            for side in range(2):
+            for kind in range(len(into)):
+                times = traced.share * (factor if kind == BY_SIZE else sigma * scale)
                 for c in range(len(notes.masks)):
-                    into[side, c] += traced.share * factor * notes.parts[side, c, p]
+                    into[kind, c] += times * notes.parts[kind, c, p]
         if notes.is_shared:
             shared.sums[notes.leaf[p]] += factor_hess * notes.within[p]
