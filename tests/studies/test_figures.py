@@ -12,55 +12,22 @@ import pytest
 
 import rankforce as rf
 from rankforce.studies import adalia, marcuzzi, svore, tunys
+from rankforce.studies.figure import Finding
 from rankforce.studies.make import FIGURES, choose, count_held, make_figures
-from rankforce.studies.study import (
-    AGAINST,
-    NO_VIEWS,
-    TRAIN,
-    VALIDATION,
-    Finding,
-    Study,
-    Trial,
-    Want,
-)
+from rankforce.studies.sets import NO_VIEWS, TRAIN
+from rankforce.studies.study import AGAINST, Study
+from tests.studies.small import small_study
 
 
 @pytest.fixture(scope="module")
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def study(said: list[str]) -> Study:
-    made = Study(queries=8, trees=4, seed=0, say=said.append)
-    made.plan([Want(Trial(rf.objective("lambdarank-ndcg", k=5), "yahoo"), ("incoherence",))])
-    made.plan([Want(Trial(rf.objective("lambdarank-ndcg", k=5), "yahoo"), ("pairs",))])
-    made.plan(svore.wants())
+def study() -> Study:
+    made = small_study()
+    made.plan([*svore.wants(made), *svore.click_wants(made)])
     return made
 
 
-def test_a_ranker_is_trained_once_and_records_all_that_is_wanted(
-    study: Study, said: list[str]
-) -> None:
-    run = Trial(rf.objective("lambdarank-ndcg", k=5), "yahoo")
-    first = study.train(run)
-    assert study.train(Trial(rf.objective("LambdaRank NDCG", k=5), "yahoo")) is first
-    assert said == ["training 1 of 2: LambdaRank-NDCG@5 on yahoo, learning rate 0.1"]
-    assert sorted(first.curves.series) == ["incoherence", "pairs"]
-    assert first.curves.trees == [1, 2, 3, 4]
-    assert len(study.history(run, VALIDATION, "p@5")) == 4
-    expected = first.ranker.score(study.data("yahoo", TRAIN), metric="ndcg@3")
-    assert study.history(run, TRAIN, "NDCG@3")[-1] == pytest.approx(expected)
-
-
-def test_training_validation_and_test_queries_differ(study: Study) -> None:
-    parts = [study.data("mslr", part).labels for part in (TRAIN, VALIDATION, "test")]
-    assert len({part.tobytes() for part in parts}) == 3
-    assert study.data("mslr", TRAIN) is study.data("mslr", TRAIN)
-
-
 def test_every_picture_has_its_name_source_and_caption() -> None:
-    assert len(FIGURES) == 4 + 7 + 7 + 5
+    assert len(FIGURES) == 4 + 7 + 8 + 5
     for name, figure in FIGURES.items():
         assert name == figure.name
         assert figure.caption.endswith(".")
@@ -68,13 +35,13 @@ def test_every_picture_has_its_name_source_and_caption() -> None:
 
 
 def test_pictures_that_share_a_ranker_plan_it_once() -> None:
-    made = Study(queries=8, trees=4, seed=0)
+    made = small_study()
     for name in ("adalia-3", "adalia-4", "adalia-a1"):
-        made.plan(FIGURES[name].wants())
-    assert len(made._records) == len(adalia.NAMES) == 14
-    made.plan(FIGURES["adalia-6"].wants())
+        made.plan(FIGURES[name].wants(made))
+    assert len(made.planned) == len(adalia.NAMES) == 14
+    made.plan(FIGURES["adalia-6"].wants(made))
     # Four hybrids at four more mu: mu = 1 and the parts are there already.
-    assert len(made._records) == 14 + 4 * 4
+    assert len(made.planned) == 14 + 4 * 4
 
 
 def test_forces_of_the_four_examples() -> None:
@@ -101,14 +68,14 @@ def test_full_sets_are_those_of_the_strategies() -> None:
 
 
 def test_training_is_shown_at_the_four_shrinkages_of_the_slides() -> None:
-    made = Study(queries=8, trees=3, seed=0)
-    made.plan(FIGURES["tunys-training"].wants())
+    made = small_study(trees=3)
+    made.plan(FIGURES["tunys-training"].wants(made))
     axes = tunys.draw_training(made).axes.figure.axes
     shown = [one.get_xlabel().removeprefix("trees (learning rate ") for one in axes]
     assert shown == ["1)", "0.5)", "0.1)", "0.01)"]
     for one, rate in zip(axes, (1.0, 0.5, 0.1, 0.01), strict=True):
         found = [line.get_ydata()[-1] for line in one.lines if len(line.get_ydata()) == 3]
-        expected = made.history(svore.baseline(rate), TRAIN, "ndcg@3")[-1]
+        expected = made.history(tunys.at_rate(rate), TRAIN, "ndcg@3")[-1]
         assert expected in found
 
 
@@ -177,7 +144,7 @@ def test_clicks_against_grades_by_hand() -> None:
 
 
 def test_documents_never_shown_have_no_clicks(study: Study) -> None:
-    sources = study.data("mslr", TRAIN).sources
+    sources = study.data("made:mslr", TRAIN).sources
     unseen = np.isnan(sources["clicks"])
     assert unseen.any()
     assert not sources[NO_VIEWS][unseen].any()

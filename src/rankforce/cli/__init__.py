@@ -24,6 +24,7 @@ VERBS = {
     "explain": "show the forces of one query as bars",
     "report": "write a page about one or several runs",
     "figures": "draw the pictures of the papers from synthetic data",
+    "reproduce": "run the study of a paper again, on its data or on yours",
     "convert": "turn a data file into another format",
     "objectives": "list the objectives, or explain one",
 }

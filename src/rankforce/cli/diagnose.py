@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rankforce.cli.files import add_model_and_data, add_option, columns_of, output
+from rankforce.cli.files import add_model_and_data, add_option, columns_of, output, split
 
 EXAMPLES = """examples:
   rankforce diagnose --model run/ --data vali.txt
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
         objective=options.objective,
         every=options.every,
         name=Path(options.data).name,
-        what=options.what.split(",") if options.what else None,
+        what=split(options.what) if options.what else None,
         k=options.k,
         top=options.top,
         high=options.high,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankforce.cli.files import add_option
+from rankforce.cli.files import add_option, split
 
 EXAMPLES = """examples:
   rankforce figures --out figures/
@@ -36,6 +36,6 @@ def run(options: argparse.Namespace) -> None:
         queries=QUERIES if options.queries is None else options.queries,
         trees=TREES if options.trees is None else options.trees,
         format=options.format,
-        only=None if options.only is None else [one.strip() for one in options.only.split(",")],
+        only=None if options.only is None else split(options.only),
         seed=options.seed,
     )

@@ -70,8 +70,13 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     }
     for name, several, _ in COLUMNS.values():
         if several and name in said:
-            said[name] = [one.strip() for one in said[name].split(",")]
+            said[name] = split(said[name])
     return said
+
+
+def split(text: str) -> list[str]:
+    """What stands between commas."""
+    return [one.strip() for one in text.split(",")]
 
 
 def add_model_and_data(parser: argparse.ArgumentParser, *, needs_model: bool = True) -> None:

@@ -10,19 +10,9 @@ import rankforce as rf
 from rankforce.forces.named import at_cutoff
 from rankforce.show.plots.style import COLORS, draw_lines, legend_above, look, panels, style
 from rankforce.show.plots.style import percent as percent_axis
-from rankforce.studies.study import (
-    TEST,
-    TRAIN,
-    VALIDATION,
-    Drawn,
-    Finding,
-    K,
-    Study,
-    Trial,
-    Want,
-    figure,
-    percent,
-)
+from rankforce.studies.figure import Drawn, Finding, figure, percent
+from rankforce.studies.sets import TRAIN, VALIDATION
+from rankforce.studies.study import HISTORY, K, Study, Trial, Want
 
 PAPER = "Adalia et al. 2025, Figure"
 BASIC = ("binranknet", "lambdarank-arpbk", "lambdagap-x", "lambdarank-p@k", "lambdagap-s")
@@ -64,19 +54,19 @@ def title(name: str) -> str:
     return at_cutoff(name, K).name
 
 
-def wants() -> list[Want]:
+def wants(study: Study) -> list[Want]:
     """All objectives at one cutoff."""
-    return [Want(run_of(name), ("pairs",)) for name in NAMES]
+    return [Want(run_of(name), ("pairs", HISTORY)) for name in NAMES]
 
 
-def wants_cutoffs() -> list[Want]:
+def wants_cutoffs(study: Study) -> list[Want]:
     """All objectives at several cutoffs."""
     return [Want(run_of(name, k), ("pairs",)) for name in NAMES for k in CUTOFFS]
 
 
-def wants_mus() -> list[Want]:
+def wants_mus(study: Study) -> list[Want]:
     """The hybrids at several mu, and their parts."""
-    parts = [Want(run_of(name), ("pairs",)) for names in HYBRIDS.values() for name in names]
+    parts = [Want(run_of(name)) for names in HYBRIDS.values() for name in names]
     return parts + [Want(run_of(name, mu=mu)) for name in HYBRIDS for mu in MUS]
 
 
@@ -150,11 +140,11 @@ def draw_candidates(study: Study) -> Drawn:
 
 
 def _draw_precision(study: Study, part: str) -> list[Any]:
-    skip = min(10, study.trees // 3)
+    skip = min(10, study.rules.trees // 3)
 
     def draw(trained: dict[str, Any], one: Any) -> None:
-        rankers = {name: found.ranker for name, found in trained.items()}
-        rf.plots.metric_curves(rankers, metric=f"p@{K}", data=part, skip=skip, ax=one)
+        histories = {name: found.history for name, found in trained.items()}
+        rf.plots.metric_curves(histories, metric=f"p@{K}", data=part, skip=skip, ax=one)
 
     axes = panels_by_family(study, draw)
     axes[0].set_ylabel(f"P@{K}, {part} queries")
@@ -244,11 +234,12 @@ def draw_largest(study: Study) -> Drawn:
 
 @figure("adalia-6", f"{PAPER} 6", wants_mus)
 def draw_mus(study: Study) -> Drawn:
-    """P@{K} on the test queries by μ; horizontal lines are the two parts of a hybrid."""
-    test = study.data("mslr", TEST)
+    """P@{K} on the test queries by μ, with the trees that are best on the validation queries;
+    horizontal lines are the two parts of a hybrid.
+    """
 
     def value(run: Trial) -> float:
-        return float(study.train(run).ranker.score(test, metric=f"p@{K}"))
+        return float(np.mean(study.train(run).values[f"P@{K}"]))
 
     spreads, wins = {}, 0
     with style():

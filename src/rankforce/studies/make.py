@@ -15,13 +15,18 @@ from rankforce.common.files import write_whole
 from rankforce.common.live_line import LiveLine, clock
 from rankforce.show.plots.style import FORMATS, save, style
 from rankforce.studies import adalia, marcuzzi, svore, tunys
-from rankforce.studies.study import FIGURES as FIGURES_OF
-from rankforce.studies.study import Drawn, Figure, Finding, Study
+from rankforce.studies.figure import FIGURES as FIGURES_OF
+from rankforce.studies.figure import Drawn, Figure, Finding
+from rankforce.studies.sets import make_set
+from rankforce.studies.study import Rules, Study
 
 PAPERS = (marcuzzi, adalia, svore, tunys)
 FIGURES = {one.name: one for paper in PAPERS for one in FIGURES_OF[paper.__name__]}
 PAGE = "index.md"
 QUERIES, TREES = 200, 60
+SHAPES = ("mslr", "istella-s")
+METRICS = {"ndcg@3": ["ndcg@1", "ndcg@3", "ndcg@10"], "ndcg@5": ["ndcg@5"], "p@5": ["p@5"]}
+SETTINGS = {"learning_rate": tunys.RATES[0], "num_leaves": 15}
 LOG_EVERY = 10.0  # seconds without a line, where there is no terminal to draw in
 
 
@@ -48,23 +53,26 @@ def make_figures(
     with style():  # without matplotlib, say so before anything is trained
         chosen = choose(only)
     ending = check_choice("format", format, FORMATS)
-    study = Study(
-        queries=check_whole("queries", queries, least=2),
-        trees=check_whole("trees", trees, least=2),
+    many = check_whole("queries", queries, least=2)
+    rules = Rules(
+        check_whole("trees", trees, least=2),
+        METRICS,
+        {"": SETTINGS},
         seed=check_whole("seed", seed, least=0),
     )
     folder = make_folder(out)
     told = Told(sys.stderr if stream is None else stream)
-    study.say = told.for_now
+    sets = [make_set(shape, queries=many, seed=rules.seed) for shape in SHAPES]
+    study = Study(sets, rules, say=told.for_now)
     for figure in chosen:
-        study.plan(figure.wants())
+        study.plan(figure.wants(study))
     paths, drawn = [], {}
     for figure in chosen:
         drawn[figure] = figure.draw(study)
         paths.append(save(drawn[figure].axes, folder / f"{figure.name}.{ending}"))
         told.keep(f"{paths[-1]}  {figure.source}")
     page = folder / PAGE
-    write_whole(page, describe(drawn, study, ending))
+    write_whole(page, describe(drawn, f"{many} synthetic queries", rules, ending))
     told.keep(f"{page}  what they show")
     return [*paths, page]
 
@@ -95,13 +103,13 @@ def make_folder(out: str | Path) -> Path:
     return folder
 
 
-def describe(drawn: dict[Figure, Drawn], study: Study, ending: str) -> str:
+def describe(drawn: dict[Figure, Drawn], data: str, rules: Rules, ending: str) -> str:
     """A page with every picture: what it shows, what its paper says, and whether that holds."""
     findings = [finding for one in drawn.values() for finding in one.findings]
     lines = [
         "# Pictures of the papers, on synthetic data",
         "",
-        f"Rankers of {study.trees} trees on {study.queries} synthetic queries, seed {study.seed}: "
+        f"Rankers of {rules.trees} trees on {data}, seed {rules.seed}: "
         "far smaller than in the papers, and no data of theirs. Every sentence on what holds is "
         f"computed, from this one seed and without tests of significance. {count_held(findings)}",
     ]

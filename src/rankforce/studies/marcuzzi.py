@@ -11,21 +11,12 @@ import rankforce as rf
 from rankforce.diagnostics import incoherence
 from rankforce.show.plots.lists import draw_bars
 from rankforce.show.plots.style import panels, share_legend, style
-from rankforce.studies.study import (
-    VALIDATION,
-    Drawn,
-    Finding,
-    K,
-    Study,
-    Trial,
-    Want,
-    figure,
-    percent,
-)
+from rankforce.studies.figure import Drawn, Finding, figure, percent
+from rankforce.studies.sets import VALIDATION
+from rankforce.studies.study import K, Study, Trial, Want
 
 PAPER = "Marcuzzi et al. 2023, Figure"
-SHAPES = {"istella-s": "Istella-S", "mslr": "MSLR-WEB30K"}
-STANDS_IN = {"istella-s": ", for the paper's Istella-X"}
+SHAPES = ("istella-s", "mslr")  # of synthetic data; Istella-S stands in for Istella-X
 EX = ("static", "random", "all")
 STRATEGIES = (*EX, "all-static", "all-random")
 # A synthetic query for NDCG@2: the best document is second, and those of grade 2 are missed.
@@ -39,10 +30,17 @@ def objectives() -> dict[str, Any]:
     return made | {f"eX {name}": rf.objective(f"lambdamart-ex {name}", k=K) for name in EX}
 
 
-def wants(*shapes: str) -> list[Want]:
-    """All of them on these shapes of data, by default on both."""
-    runs = [Trial(one, shape) for shape in shapes or SHAPES for one in objectives().values()]
+def wants(study: Study) -> list[Want]:
+    """All of them on each data set."""
+    runs = [
+        Trial(one, found.name) for found in study.pick(*SHAPES) for one in objectives().values()
+    ]
     return [Want(run, ("incoherence",)) for run in runs]
+
+
+def first_wants(study: Study) -> list[Want]:
+    """All of them on the first data set."""
+    return [Want(Trial(one, study.pick(*SHAPES)[0].name)) for one in objectives().values()]
 
 
 def ramp(n: int) -> list[float]:
@@ -139,21 +137,23 @@ def draw_strategies(study: Study) -> Drawn:
 
 @figure("marcuzzi-3", f"{PAPER} 3", wants)
 def draw_incoherence(study: Study) -> Drawn:
-    """Share of queries in which a false top-{K} document gets more push than a missed one;
-    Istella-S stands in for Istella-X, whose lists are twenty times as long.
+    """Share of queries in which a false top-{K} document gets more push than a missed one; in the
+    paper Istella-X and MSLR-WEB30K.
     """
     findings = []
+    sets = study.pick(*SHAPES)
     with style():
-        axes = panels(1, 2, (7.0, 2.9))
-        for one, (shape, title) in zip(axes, SHAPES.items(), strict=True):
+        axes = panels(1, len(sets), (3.5 * len(sets), 2.9))
+        for one, found in zip(axes, sets, strict=True):
             curves = {
-                name: study.train(Trial(objective, shape)).curves
+                name: study.train(Trial(objective, found.name)).curves
                 for name, objective in objectives().items()
             }
             rf.plots.incoherence(curves, ax=one)
-            one.set_xlabel(f"trees (data of {title}'s shape)")
-            findings += _judge(curves, f"{title}'s shape{STANDS_IN.get(shape, '')}")
-        axes[1].set_ylabel("")
+            one.set_xlabel(f"trees ({found.title})")
+            findings += _judge(curves, found.title)
+        for one in axes[1:]:
+            one.set_ylabel("")
         share_legend(axes)
     return Drawn(axes[0], findings)
 
@@ -183,25 +183,23 @@ def _judge(curves: dict[str, Any], data: str) -> list[Finding]:
     ]
 
 
-@figure(
-    "marcuzzi-4", f"{PAPER} 4", lambda: [one for one in wants() if one.run.shape == "istella-s"]
-)
+@figure("marcuzzi-4", f"{PAPER} 4", first_wants)
 def draw_performance(study: Study) -> Drawn:
-    """NDCG@{K} on the validation queries after each tree, data of Istella-S's shape for the paper's
-    Istella-X.
-    """
-    runs = {name: Trial(one, "istella-s") for name, one in objectives().items()}
+    """NDCG@{K} on the validation queries after each tree; in the paper of Istella-X."""
+    data = study.pick(*SHAPES)[0]
+    runs = {name: Trial(one, data.name) for name, one in objectives().items()}
     with style():
-        histories = {name: study.train(run).ranker for name, run in runs.items()}
+        histories = {name: study.train(run).history for name, run in runs.items()}
         axes = rf.plots.metric_curves(histories, metric=f"ndcg@{K}", data=VALIDATION)
         axes.set_ylabel(f"NDCG@{K}, validation")
     values = {name: study.history(run, VALIDATION, f"ndcg@{K}") for name, run in runs.items()}
-    early = max(round(0.3 * study.trees), 1)
+    trees = study.rules.trees
+    early = max(round(0.3 * trees), 1)
     extended = max(values["eX random"][:early])
     wider = values["τ = k + 3"][-1]
     finding = Finding(
         "the first 30 % of the trees of Lambda-eX random do as well as all of τ = k + 3",
-        f"NDCG@{K} {extended:.4f} within {early} trees, {wider:.4f} with {study.trees}",
+        f"NDCG@{K} {extended:.4f} within {early} trees, {wider:.4f} with {trees} ({data.title})",
         extended >= wider,
     )
     return Drawn(axes, [finding])

@@ -1,26 +1,41 @@
-"""What a picture of a paper is, and the rankers that several share: each is trained once."""
+"""The rankers of a study: each is trained once, whatever shows it, and kept in a folder.
+
+A table or a picture says which trials it needs; their outcomes are all that it sees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import rankforce as rf
+from rankforce.common.types import Floats
+from rankforce.engines.base import find_engine
 from rankforce.forces.named import title_of
+from rankforce.measures.scoreboard import Scoreboard
+from rankforce.studies.outcome import Outcome, Stopwatch, load_outcome, save_outcome
+from rankforce.studies.sets import (
+    NO_VIEWS,
+    SYNTHETIC,
+    TEST,
+    TRAIN,
+    VALIDATION,
+    StudySet,
+)
 
 if TYPE_CHECKING:
     from rankforce.forces.base import AnyObjective
-    from rankforce.models.curves import Curves
 
 K = 5
 TOP = 3
-METRICS = ("ndcg@3", "ndcg@5", "p@5")
-TRAIN, VALIDATION, TEST = "train", "validation", "test"
+HISTORY = "history"  # to record: metrics of the training queries too
 POINTS, FEW = 100, 25  # of a curve, at most: where single trees matter, and elsewhere
-NO_VIEWS = "clicks or 0"  # a source of labels: a document that was never shown has 0 clicks
 # Objectives on clicks that the trained one may be compared with while learning.
 AGAINST = {
     "all pairs, unseen = 0 clicks": rf.objective("lambdarank(cndcg)", source=NO_VIEWS),
@@ -34,174 +49,231 @@ class Trial(NamedTuple):
     """A ranker to train."""
 
     objective: AnyObjective
-    shape: str = "mslr"
-    learning_rate: float = 0.1
+    data: str = ""  # the study's first
+    fold: int = 1
+    settings: tuple[tuple[str, Any], ...] = ()  # that differ from those of the study
     part: float = 1.0  # of the trees; less is for pictures that show no metric
+    share: float = 1.0  # of the training queries
+    tuned: str = ""  # the metric that settings are tuned by
 
     @property
     def title(self) -> str:
         """What tells it from others in a line of progress."""
-        return f"{title_of(self.objective)} on {self.shape}, learning rate {self.learning_rate:g}"
+        parts = [f"{title_of(self.objective)} on {self.data}"]
+        parts += [f"fold {self.fold}"] if self.fold > 1 else []
+        parts += [f"{name} {value}" for name, value in self.settings]
+        parts += [f"{100 * self.share:g} % of the queries"] if self.share < 1.0 else []
+        return ", ".join(parts + (["tuned"] if self.tuned else []))
 
 
 class Want(NamedTuple):
-    """A ranker that a picture needs, and what to record while it learns."""
+    """A ranker that is needed, and what to record while it learns."""
 
     run: Trial
-    records: tuple[str, ...] = ()  # diagnostics, and keys of AGAINST
+    records: tuple[str, ...] = ()  # diagnostics, keys of AGAINST, and HISTORY
 
 
-class Trained(NamedTuple):
-    """A trained ranker, and what was recorded."""
+class Rules(NamedTuple):
+    """How rankers are trained and judged."""
 
-    ranker: rf.Ranker
-    curves: Curves
-    agreement: dict[str, Curves]
+    trees: int
+    decides: Mapping[str, Sequence[str]]  # metric that chooses the trees -> those judged with them
+    settings: Mapping[str, Mapping[str, Any]] = {}
+    trials: int = 40  # of tuning
+    searcher: str = "flaml"
+    seed: int = 0
+    threads: int | None = None
 
 
 class Study:
-    """Data and rankers, made when first asked for; `say` hears of each ranker before it learns."""
+    """Data, and outcomes made when first asked for; `say` hears of each ranker before it learns."""
 
     def __init__(
         self,
+        sets: Sequence[StudySet],
+        rules: Rules,
         *,
-        queries: int,
-        trees: int,
-        seed: int,
+        keep: Path | None = None,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.queries = queries
-        self.trees = trees
-        self.seed = seed
+        self.sets = {one.name: one for one in sets}
+        self.rules = rules
+        self.keep = keep
         self.say = say
+        self.trained = 0  # here, and not read
         self._records: dict[Trial, list[str]] = {}
-        self._trained: dict[Trial, Trained] = {}
-        self._data = cache(self._make_data)
+        self._outcomes: dict[Trial, Outcome] = {}
+        self._data: dict[tuple[str, int, str], rf.RankingData] = {}
+        self._needed: Mapping[str, Any] = {}  # settings, where data is binned once
+
+    def only(self, name: str) -> Study:
+        """The same study of one data set."""
+        part = Study([self.sets[name]], self.rules, keep=self.keep, say=self.say)
+        part._records, part._outcomes = self._records, self._outcomes
+        return part
+
+    def pick(self, *shapes: str) -> list[StudySet]:
+        """The synthetic sets of these shapes; all sets of a study that has none of them."""
+        found = [self.sets[name] for shape in shapes if (name := SYNTHETIC + shape) in self.sets]
+        return found or list(self.sets.values())
 
     def plan(self, wants: Iterable[Want]) -> None:
         """Tell what will be needed, so that a ranker records all of it at once."""
         for run, records in wants:
-            kept = self._records.setdefault(run, [])
+            kept = self._records.setdefault(self._on(run), [])
             kept.extend(name for name in records if name not in kept)
 
-    def data(self, shape: str, part: str) -> rf.RankingData:
-        """The queries to train on, to validate on, or to test on."""
-        return self._data(shape, part)
+    @property
+    def planned(self) -> list[Trial]:
+        """What will be needed, fold by fold."""
+        order = list(self.sets)
+        return sorted(self._records, key=lambda run: (order.index(run.data), run.fold))
 
-    def _make_data(self, shape: str, part: str) -> rf.RankingData:
-        seed = 3 * self.seed + (TRAIN, VALIDATION, TEST).index(part)
-        made = rf.make_data(shape, queries=self.queries, seed=seed)
-        made.sources[NO_VIEWS] = np.nan_to_num(made.sources["clicks"])
-        return made
+    def work(self) -> None:
+        """Train all that is planned; data is binned once."""
+        with find_engine(None).share() as self._needed:
+            for run in self.planned:
+                self.train(run)
 
-    def train(self, run: Trial) -> Trained:
-        """The ranker of a plan, trained if it is not yet."""
-        if run not in self._trained:
-            done = f"training {len(self._trained) + 1} of {len(self._records)}"
+    def _on(self, run: Trial) -> Trial:
+        return run if run.data else run._replace(data=next(iter(self.sets)))
+
+    def data(self, name: str, part: str, fold: int = 1) -> rf.RankingData:
+        """Queries to train on, to validate on, or to test on; those of one fold stay in memory."""
+        if (name, fold, part) not in self._data:
+            others = [key for key in self._data if key[0] == name and key[1] != fold]
+            for key in others:
+                del self._data[key]
+            self._data[name, fold, part] = self.sets[name].read(part, fold)
+        return self._data[name, fold, part]
+
+    def train(self, run: Trial) -> Outcome:
+        """The outcome of a trial: known, kept in a file, or made now."""
+        run = self._on(run)
+        if run in self._outcomes:
+            return self._outcomes[run]
+        wanted = self._records.setdefault(run, [])
+        place = None if self.keep is None else self.keep / f"{self._name(run)}.npz"
+        found = load_outcome(place) if place is not None and place.exists() else None
+        if found is None or not {*wanted} <= {*found.records}:
+            done = f"training {len(self._outcomes) + 1} of {len(self._records)}"
             self.say(f"{done}: {run.title}")
-            self._trained[run] = self._train(run)
-        return self._trained[run]
+            found = (self._tune if run.tuned else self._train)(run, wanted)
+            self.trained += 1
+            if place is not None:
+                save_outcome(found, place)
+        self._outcomes[run] = found
+        return found
 
-    def _train(self, run: Trial) -> Trained:
-        trees = max(round(run.part * self.trees), 2)
-        wanted = self._records[run]
+    def _name(self, run: Trial) -> str:
+        """The name of a trial's file: readable, and another one for whatever differs."""
+        about = [repr(run.objective), *run[2:], self.sets[run.data].mark, self._settings(run)]
+        about += [sorted((by, *judged) for by, judged in self.rules.decides.items())]
+        about += [self.rules[3:5]] if run.tuned else []
+        digest = hashlib.sha256(json.dumps(about, default=repr).encode()).hexdigest()[:12]
+        words = re.sub(r"[^a-z0-9@+.]+", "-", f"{run.data} {title_of(run.objective)}".lower())
+        return f"{words[:80]}-{run.fold}-{digest}"
+
+    def _settings(self, run: Trial) -> dict[str, Any]:
+        rules = self.rules
+        own = rules.settings.get(run.data, rules.settings.get("", {}))
+        trees = max(round(run.part * rules.trees), 2)
+        return {**own, "n_estimators": trees, "seed": rules.seed, **dict(run.settings)}
+
+    def _part(self, run: Trial, part: str) -> rf.RankingData:
+        data = self.data(run.data, part, run.fold)
+        if part != TRAIN or run.share >= 1.0:
+            return data
+        order = np.random.default_rng(self.rules.seed).permutation(len(data.sizes))
+        return data.take_queries(np.sort(order[: max(round(run.share * len(order)), 2)]))
+
+    def _train(self, run: Trial, wanted: Sequence[str]) -> Outcome:
+        settings = self._settings(run)
+        own = {"progress": False, "threads": self.rules.threads, **self._needed}
+        ranker = rf.Ranker(run.objective, **own, **settings)
         is_fine = "incoherence" in wanted or "rank_changes" in wanted
-        every = -(-trees // (POINTS if is_fine else FEW))
-        others = [name for name in wanted if name in AGAINST]
-        recorder = rf.Recorder(
-            [name for name in wanted if name not in AGAINST], every=every, metrics=""
-        )
+        every = -(-settings["n_estimators"] // (POINTS if is_fine else FEW))
+        looks = [name for name in wanted if name not in AGAINST and name != HISTORY]
+        recorder = rf.Recorder(looks, every=every, metrics="")
         against = {
-            name: rf.Recorder([], every=every, metrics="", against=AGAINST[name]) for name in others
+            name: rf.Recorder([], every=every, metrics="", against=AGAINST[name])
+            for name in wanted
+            if name in AGAINST
         }
-        train = self.data(run.shape, TRAIN)
-        ranker = rf.Ranker(
-            run.objective,
-            n_estimators=trees,
-            learning_rate=run.learning_rate,
-            num_leaves=15,
-            seed=self.seed,
-            progress=False,
-        )
-        sets = {VALIDATION: self.data(run.shape, VALIDATION), TRAIN: train}
-        is_watched = run.part == 1.0
+        watch = Stopwatch()
+        train = self._part(run, TRAIN)
+        sets = {VALIDATION: self._part(run, VALIDATION)} if run.part == 1.0 else {}
+        sets |= {TRAIN: train} if HISTORY in wanted and sets else {}
         ranker.fit(
             train,
-            eval_set=[*sets.values()] if is_watched else None,
-            eval_names=[*sets] if is_watched else None,
-            eval_metric=[*METRICS],
-            callbacks=[recorder, *against.values()],
+            eval_set=[*sets.values()],
+            eval_names=[*sets],
+            eval_metric=[*self.rules.decides],
+            callbacks=[watch, *([recorder] if looks else []), *against.values()],
         )
-        return Trained(ranker, recorder.curves, {n: r.curves for n, r in against.items()})
+        if not ranker.model_.finished:
+            raise KeyboardInterrupt
+        return Outcome(
+            _named(ranker) if sets else {},
+            *(self._judge(run, ranker) if sets else ({}, {})),
+            np.array(watch.forces),
+            np.array(watch.seconds),
+            tuple(wanted),
+            recorder.curves,
+            {name: one.curves for name, one in against.items()},
+        )
+
+    def _tune(self, run: Trial, wanted: Sequence[str]) -> Outcome:
+        """Search for the settings of a trial, and judge what was found."""
+        rules, settings = self.rules, self._settings(run)
+        found = rf.tune(
+            self._part(run, TRAIN),
+            valid=self._part(run, VALIDATION),
+            metric=run.tuned,
+            objective=run.objective,
+            trials=rules.trials,
+            searcher=rules.searcher,
+            storage=None if self.keep is None else self.keep / f"{self._name(run)}.trials.jsonl",
+            n_estimators=settings["n_estimators"],
+            early_stopping_rounds=None,
+            seed=rules.seed,
+            threads=rules.threads,
+            progress=False,
+        )
+        best, values = self._judge(run, found.ranker)
+        chosen = {name.split(".")[-1]: value for name, value in found.best.point.items()}
+        nothing = np.empty(0)
+        return Outcome({}, best, values, nothing, nothing, tuple(wanted), chosen=chosen)
+
+    def _judge(self, run: Trial, ranker: rf.Ranker) -> tuple[dict[str, int], dict[str, Floats]]:
+        """Trees that were best for each deciding metric, and what the test queries got by them."""
+        history = next(iter(_named(ranker).values()))
+        test = self._part(run, TEST)
+        best: dict[str, int] = {}
+        values: dict[str, Floats] = {}
+        for decides, judged in self.rules.decides.items():
+            name = rf.metric(decides).name
+            if name not in history:  # tuned by another
+                continue
+            best[name] = int(np.argmax(history[name])) + 1
+            scores = ranker.predict(test, num_iteration=best[name])
+            board = Scoreboard(judged, test)
+            values |= dict(zip(board.names, board.values(scores), strict=True))
+        return best, values
 
     def history(self, run: Trial, part: str, metric: str) -> list[float]:
         """A metric after each tree."""
-        found = {rf.metric(name).name: values for name, values in self._set(run, part).items()}
-        return list(found[rf.metric(metric).name])
+        return self.train(run).history[part][rf.metric(metric).name]
 
-    def _set(self, run: Trial, part: str) -> Any:
-        return self.train(run).ranker.evals_result_[part]
-
-
-class Finding(NamedTuple):
-    """A claim, and what came out here.
-
-    >>> print(Finding("water is wet", "it is", True))
-    The paper: water is wet. Here: it is: as in the paper.
-    """
-
-    claim: str
-    seen: str
-    holds: bool
-    is_of_paper: bool = True  # else it is what one would expect of a picture without words
-
-    def __str__(self) -> str:
-        who, end = ("The paper", "in the paper") if self.is_of_paper else ("Expected", "expected")
-        return f"{who}: {self.claim}. Here: {self.seen}: {'' if self.holds else 'not '}as {end}."
+    def reference(self, name: str, fold: int, metric: str) -> tuple[Floats, Floats]:
+        """What the test queries get by an ideal order, and by a random one."""
+        board = Scoreboard([metric], self.data(name, TEST, fold))
+        return board.perfect()[0], board.random()[0]
 
 
-class Drawn(NamedTuple):
-    """A picture: any axes of its figure, and the findings."""
-
-    axes: Any
-    findings: Sequence[Finding]
-
-
-class Figure(NamedTuple):
-    """One entry of the table of pictures."""
-
-    name: str  # of the file, without its ending
-    source: str
-    caption: str
-    draw: Callable[[Study], Drawn]
-    wants: Callable[[], Sequence[Want]]
-
-
-FIGURES: dict[str, list[Figure]] = {}  # by the module that draws them
-
-
-def figure(
-    name: str, source: str, wants: Callable[[], Sequence[Want]] = tuple
-) -> Callable[[Callable[[Study], Drawn]], Callable[[Study], Drawn]]:
-    """Put a function into the table of pictures; its first words are the caption."""
-
-    def add(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        caption = " ".join((draw.__doc__ or "").split()).format(K=K, TOP=TOP)
-        FIGURES.setdefault(draw.__module__, []).append(Figure(name, source, caption, draw, wants))
-        return draw
-
-    return add
-
-
-def value_of(metric: str, scores: Any, labels: Any) -> float:
-    """A metric of a single list."""
-    return float(rf.metric(metric)(scores, labels)[0])
-
-
-def percent(share: float) -> str:
-    """A share for a sentence.
-
-    >>> percent(0.234), percent(0.0123)
-    ('23 %', '1.2 %')
-    """
-    return f"{100.0 * share:.0f} %" if share >= 0.0995 else f"{100.0 * share:.1f} %"
+def _named(ranker: rf.Ranker) -> dict[str, dict[str, list[float]]]:
+    """What a ranker reached after each tree, by the full names of metrics."""
+    return {
+        part: {rf.metric(name).name: list(values) for name, values in found.items()}
+        for part, found in ranker.evals_result_.items()
+    }

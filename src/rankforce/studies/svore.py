@@ -8,37 +8,39 @@ import numpy as np
 
 import rankforce as rf
 from rankforce.show.plots.lists import draw_bars
-from rankforce.show.plots.style import DOWN, draw_lines, legend_above, panels, style
-from rankforce.studies.study import (
-    AGAINST,
-    TOP,
-    TRAIN,
-    VALIDATION,
-    Drawn,
-    Finding,
-    Study,
-    Trial,
-    Want,
-    figure,
-    percent,
-    value_of,
+from rankforce.show.plots.style import (
+    DOWN,
+    draw_lines,
+    legend_above,
+    panels,
+    share_legend,
+    style,
 )
+from rankforce.show.plots.style import percent as percent_axis
+from rankforce.studies.figure import Drawn, Finding, figure, percent, value_of
+from rankforce.studies.sets import TRAIN, VALIDATION
+from rankforce.studies.study import AGAINST, HISTORY, TOP, Study, Trial, Want
 
 PAPER = "Svore et al. 2011, Figure"
 # A synthetic query, as it is ranked: two relevant documents, the lower one is clicked more.
 GRADES = [0, 2, 2, 0, 0, 0]
+COSTS: tuple[dict[str, Any], ...] = ({}, {"cost": "sigmoid"})
 CLICKS = [0.05, 0.2, 0.6, 0.1, 0.0, 0.0]
 
 
-def baseline(learning_rate: float = 0.1) -> Trial:
+def baseline(**settings: Any) -> Trial:
     """LambdaMART for NDCG without truncation."""
-    return Trial(rf.objective("lambdarank-ndcg"), learning_rate=learning_rate)
+    return Trial(rf.objective("lambdarank-ndcg"), settings=tuple(settings.items()))
 
 
-def wants() -> list[Want]:
-    """The baseline, with all that the pictures show of it."""
-    records = ("contributions", "label_mix", "rank_changes", *AGAINST)
-    return [Want(baseline(), records)]
+def wants(study: Study) -> list[Want]:
+    """The baseline, with what pictures show of it whatever labels there are."""
+    return [Want(baseline(), ("contributions", "label_mix", "rank_changes", HISTORY))]
+
+
+def click_wants(study: Study) -> list[Want]:
+    """The baseline, compared with what clicks want."""
+    return [Want(baseline(), tuple(AGAINST))]
 
 
 @figure("svore-1", f"{PAPER} 1")
@@ -80,7 +82,7 @@ def draw_graded(study: Study) -> Drawn:
     return Drawn(axes[0], [finding])
 
 
-@figure("svore-2", f"{PAPER} 2", wants)
+@figure("svore-2", f"{PAPER} 2", click_wants, needs="clicks")
 def draw_agreement(study: Study) -> Drawn:
     """Share of documents that clicks push the same way as grades do, or not at all, by forces under
     the norm of training. Over all pairs a document that was never shown has 0 clicks; within a
@@ -207,3 +209,71 @@ def draw_schedules(study: Study) -> Drawn:
         is_of_paper=False,
     )
     return Drawn(axes, [finding])
+
+
+SHARES = (0.1, 0.25, 0.5, 1.0)  # of the training queries
+JUDGED = (1, TOP, 10)
+
+
+def contenders() -> dict[str, Trial]:
+    """LambdaMART with both steps, and the gradient step with an objective that changes."""
+    usual, near = (rf.objective("lambdarank-ndcg", norm="std", **cost) for cost in COSTS)
+    step = (("step", "gradient"),)
+    linear = rf.scheduled(usual, near, schedule="linear", start=0.1, rate=0.01)
+    exponential = rf.scheduled(usual, near, schedule="exponential", start=0.1, rate=100.0)
+    return {
+        "Newton step": Trial(rf.objective("lambdarank-ndcg", norm="none")),
+        "gradient step": Trial(usual, settings=step),
+        "moving to sigmoid, linear": Trial(linear, settings=step),
+        "moving to sigmoid, exponential": Trial(exponential, settings=step),
+    }
+
+
+def share_wants(study: Study) -> list[Want]:
+    """Each of them on shares of the training queries."""
+    return [Want(run._replace(share=share)) for run in contenders().values() for share in SHARES]
+
+
+@figure("svore-7", f"{PAPER} 7", share_wants)
+def draw_shares(study: Study) -> Drawn:
+    """NDCG of the test queries by the share of the training queries, with the trees that are best
+    by NDCG@{TOP} on the validation queries.
+    """
+    found = {
+        name: [study.train(run._replace(share=share)).values for share in SHARES]
+        for name, run in contenders().items()
+    }
+    means = {
+        k: {
+            name: [float(np.nanmean(one[f"NDCG@{k}"])) for one in values]
+            for name, values in found.items()
+        }
+        for k in JUDGED
+    }
+    with style():
+        axes = panels(1, len(JUDGED), (7.0, 2.6))
+        for one, (k, lines) in zip(axes, means.items(), strict=True):
+            draw_lines(one, {name: (SHARES, values) for name, values in lines.items()})
+            one.set_ylabel(f"NDCG@{k}, test queries")
+            one.set_xlabel("share of training queries")
+            percent_axis(one.xaxis)
+        share_legend(axes)
+    newton, gradient, *moving = means[TOP].values()
+    wins = [sum(a > b for a, b in zip(one, gradient, strict=True)) for one in moving]
+    steps = sum(a > b for a, b in zip(gradient, newton, strict=True))
+    return Drawn(
+        axes[0],
+        [
+            Finding(
+                "an objective that changes beats the gradient step at every size",
+                f"NDCG@{TOP} is higher at {wins[0]} (linear) and {wins[1]} (exponential) of "
+                f"{len(SHARES)} sizes",
+                min(wins) == len(SHARES),
+            ),
+            Finding(
+                "the gradient step beats the Newton step at every size",
+                f"NDCG@{TOP} is higher at {steps} of {len(SHARES)} sizes",
+                steps == len(SHARES),
+            ),
+        ],
+    )

@@ -8,18 +8,9 @@ import numpy as np
 
 import rankforce as rf
 from rankforce.show.plots.style import COLORS, panels, share_legend, style
-from rankforce.studies.study import (
-    TOP,
-    TRAIN,
-    VALIDATION,
-    Drawn,
-    Finding,
-    Study,
-    Want,
-    figure,
-    percent,
-    value_of,
-)
+from rankforce.studies.figure import Drawn, Finding, figure, percent, value_of
+from rankforce.studies.sets import TRAIN, VALIDATION
+from rankforce.studies.study import HISTORY, TOP, Study, Trial, Want
 from rankforce.studies.svore import baseline, low_share
 
 RATES = (0.1, 0.01)
@@ -29,14 +20,19 @@ DOCUMENTS, BEFORE, AFTER = 16, (1, 15), (4, 10)
 GRADED = [3, 2, 3, 0, 1, 2]
 
 
-def wants() -> list[Want]:
+def at_rate(rate: float) -> Trial:
+    """The same ranker at a learning rate; the first is the one that other pictures have too."""
+    return baseline() if rate == RATES[0] else baseline(learning_rate=rate)
+
+
+def wants(study: Study) -> list[Want]:
     """The same ranker at both learning rates."""
-    return [Want(baseline(rate), ("contributions", "label_mix")) for rate in RATES]
+    return [Want(at_rate(rate), ("contributions", "label_mix")) for rate in RATES]
 
 
-def training_wants() -> list[Want]:
+def training_wants(study: Study) -> list[Want]:
     """The same ranker at each learning rate."""
-    return [Want(baseline(rate)) for rate in SHRINKAGES]
+    return [Want(at_rate(rate), (HISTORY,)) for rate in SHRINKAGES]
 
 
 @figure(
@@ -48,14 +44,14 @@ def draw_training(study: Study) -> Drawn:
     with style():
         axes = panels(2, 2, (7.0, 4.4), share_y=True)
         for one, rate in zip(axes, SHRINKAGES, strict=True):
-            history = study.train(baseline(rate)).ranker.evals_result_
+            history = study.train(at_rate(rate)).history
             shown = {"training": {"": history[TRAIN]}, "validation": {"": history[VALIDATION]}}
             rf.plots.metric_curves(shown, metric=metric, ax=one)
             one.set_xlabel(f"trees (learning rate {rate:g})")
         for one in axes[1::2]:
             one.set_ylabel("")
         share_legend(axes)
-    fast, slow = (study.history(baseline(rate), TRAIN, metric) for rate in RATES)
+    fast, slow = (study.history(at_rate(rate), TRAIN, metric) for rate in RATES)
     reached = next((tree for tree, value in enumerate(fast, 1) if value >= slow[-1]), len(fast))
     finding = Finding(
         "a tenth of the learning rate needs many more trees",
@@ -71,7 +67,7 @@ def _draw_both(study: Study, draw: Any) -> list[Any]:
     with style():
         axes = panels(1, len(RATES), (7.0, 2.6), share_y=True)
         for one, rate in zip(axes, RATES, strict=True):
-            draw(study.train(baseline(rate)).curves, ax=one)
+            draw(study.train(at_rate(rate)).curves, ax=one)
             one.set_xlabel(f"trees (learning rate {rate:g})")
         axes[1].set_ylabel("")
         share_legend(axes)
@@ -83,7 +79,7 @@ def draw_contributions(study: Study) -> Drawn:
     """Where the force on highly relevant documents comes from, at two learning rates."""
     axes = _draw_both(study, rf.plots.contributions)
     fast, slow = (
-        low_share(study.train(baseline(rate)).curves, "contributions")[-1] for rate in RATES
+        low_share(study.train(at_rate(rate)).curves, "contributions")[-1] for rate in RATES
     )
     finding = Finding(
         "the share of the labels 0 and 1 falls as the ranker learns, later at the smaller rate",
@@ -98,7 +94,7 @@ def draw_contributions(study: Study) -> Drawn:
 def draw_labels(study: Study) -> Drawn:
     """Labels of the top {TOP} documents after each tree, at two learning rates."""
     axes = _draw_both(study, rf.plots.label_mix)
-    fast, slow = (low_share(study.train(baseline(rate)).curves, "label_mix") for rate in RATES)
+    fast, slow = (low_share(study.train(at_rate(rate)).curves, "label_mix") for rate in RATES)
     finding = Finding(
         f"the labels 0 and 1 leave the top {TOP}, later at the smaller rate",
         f"from {percent(fast[0])} to {percent(fast[-1])} at {RATES[0]:g}, from {percent(slow[0])} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from rankforce.training.callbacks.base import (
     KILLED,
     Callback,
     Moment,
+    Seconds,
     Start,
     StopTraining,
     tell_end,
@@ -250,14 +252,17 @@ class Training:
         for iteration in range(begin, self.total):
             if is_over:
                 break
+            begun = perf_counter()
             lam, hess = self._forces(iteration)
+            pushed = perf_counter()
             second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
             grown = self.engine.grow(lam, second, iteration, self.forces.keys)
             if grown is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break
             self._add(grown, lam, hess, iteration)
-            is_over = self._tell_step(iteration, begin, lam, hess)
+            seconds = Seconds(pushed - begun, perf_counter() - begun)
+            is_over = self._tell_step(iteration, begin, lam, hess, seconds)
         self.end(None)
 
     def _forces(self, iteration: int) -> tuple[Floats, Floats]:
@@ -306,7 +311,9 @@ class Training:
         del self.before
         return tell_start(self.callbacks, start)
 
-    def _tell_step(self, iteration: int, begin: int, lam: Floats, hess: Floats) -> bool:
+    def _tell_step(
+        self, iteration: int, begin: int, lam: Floats, hess: Floats, seconds: Seconds
+    ) -> bool:
         """Measure the new tree and tell the callbacks; True if one of them wants to stop."""
         moment = Moment(
             self.model,
@@ -323,6 +330,7 @@ class Training:
             self.forces.index,
             self.threads,
             self.watch.best,
+            seconds,
         )
         try:
             return tell_step(self.callbacks, moment)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rankforce.common.errors import RankforceError
 from rankforce.studies.papers import Printed, load
 
-FACTS = ("value", "mark", "is_certain", "spelling")  # of a record; the rest are its keys
+FACTS = ("value", "mark", "is_certain", "spelling", "p_value", "gain")  # the rest are keys
 
 
 class Claim(NamedTuple):

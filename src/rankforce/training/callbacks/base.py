@@ -35,6 +35,13 @@ class Start(NamedTuple):
     threads: int
 
 
+class Seconds(NamedTuple):
+    """How long a step took."""
+
+    forces: float  # in the objective
+    tree: float  # in all, without measuring and callbacks
+
+
 class Moment(NamedTuple):
     """What callbacks see after each tree. The first six are LightGBM's."""
 
@@ -52,6 +59,7 @@ class Moment(NamedTuple):
     queries: QueryIndex  # of the training set, in the order that decides ties
     threads: int
     best: int | None  # number of trees with the best value of the deciding metric so far
+    seconds: Seconds
 
 
 class StopTraining(Exception):  # noqa: N818 - it is no error
