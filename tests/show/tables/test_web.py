@@ -47,7 +47,7 @@ class Reader(HTMLParser):
             self.rows.append([])
         elif tag in ("th", "td"):
             self.rows[-1].append(Found(tag, "", marks, ()))
-        elif tag in ("b", "i", "sup"):
+        elif tag in ("b", "i", "sup", "span"):
             cell = self.rows[-1][-1]
             self.rows[-1][-1] = cell._replace(inside=(*cell.inside, tag))
         elif tag in ("p", "br"):
@@ -112,7 +112,9 @@ def test_header_without_one_below_it_is_no_group() -> None:
 def test_sections_have_bodies_of_their_own() -> None:
     found = read(by_cutoff())
     assert found.bodies == 2
-    section = Found("th", "NDCG@5", {"scope": "rowgroup", "colspan": "4", "class": "section"}, ())
+    section = Found(
+        "th", "NDCG@5", {"scope": "rowgroup", "colspan": "4", "class": "section"}, ("span",)
+    )
     assert found.rows[2] == [section]
     assert texts(found.rows[3]) == ["IST-S", "70.19", "70.67**", "70.65*"]
     assert [cell.inside for cell in found.rows[3]] == [(), (), ("b", "sup"), ("i", "sup")]

@@ -98,7 +98,8 @@ def _body(table: Table, kinds: list[str]) -> list[str]:
     for row in table.rows:
         if isinstance(row, str):
             wide = {"scope": "rowgroup", "colspan": str(len(kinds)), "class": "section"}
-            bodies.append([_line([_element("th", _escaped(row), wide)])])
+            name = f"<span>{_escaped(row)}</span>"  # for styles in which it stays in sight
+            bodies.append([_line([_element("th", name, wide)])])
         else:
             bodies[-1].append(_line([_cell(row[at], kinds[at], at) for at in range(len(row))]))
     return [line for body in bodies if body for line in ["<tbody>", *body, "</tbody>"]]
