@@ -20,6 +20,7 @@ LAYERS = (
     "measures",
     "forces",
     "show.tables",
+    "show.pages",
     "evaluation",
     "models",
     "engines",

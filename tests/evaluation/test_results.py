@@ -475,7 +475,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"format": "html"}, "the format is 'html': choose one of text, markdown, latex, csv"),
+            ({"format": "pdf"}, "the format is 'pdf': choose one of text, markdown, latex, html"),
             ({"rows": "metrics"}, "rows is 'metrics': choose 'systems' or 'comparisons'"),
             ({"mark": "all"}, "mark is 'all': choose 'best' or 'significant'"),
             ({"digits": -1}, "digits is -1: it must be an integer from 0 up"),

@@ -305,5 +305,5 @@ class TestMistakes:
             rf.trade_off(graded, TRAIN, TEST, metrics=METRICS, weights=[0, 2], **TINY)
 
     def test_format_of_the_table(self, trained: TradeOff) -> None:
-        with pytest.raises(ValueError, match="html"):
-            trained.table("html")
+        with pytest.raises(ValueError, match="pdf"):
+            trained.table("pdf")

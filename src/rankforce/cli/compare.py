@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--seed", 0)
     add_option(parser, "--threads", 1)
     add_option(parser, "--missing", "error", "a judged query that a run lacks: error, zero or skip")
-    add_option(parser, "--format", "text", "text, markdown, latex, csv or json")
+    add_option(parser, "--format", "text", "text, markdown, latex, html, csv or json")
     parser.add_argument("--percent", action="store_true", help="metrics times 100")
     add_option(parser, "--digits", 4, "of metrics")
     parser.add_argument("--moved", type=int, metavar="N", help="also the N queries that moved most")

@@ -179,9 +179,10 @@ class Comparison:
         ]
 
     def table(self, format: str = "text", *, digits: int = 4, percent: bool = False) -> str:
-        """Means, differences, p-values and the rest: as "text", "markdown", "latex", "csv", "json".
+        """Means, differences, p-values and the rest.
 
-        CSV and JSON have all digits; in the others `percent` multiplies the metric by 100.
+        As "text", "markdown", "latex", "html", "csv" or "json". CSV and JSON have all digits; in
+        the others `percent` multiplies the metric by 100.
         """
         from rankforce.evaluation.show import show_comparison
 

@@ -55,8 +55,8 @@ class GradedComparison:
     def table(self, format: str = "text", *, digits: int = 4, percent: bool = False) -> str:
         """A row for each system: mean and difference by each metric, and the verdict.
 
-        As "text", "markdown", "latex", "csv" or "json". CSV and JSON have all digits; in the others
-        `percent` multiplies the metrics by 100.
+        As "text", "markdown", "latex", "html", "csv" or "json". CSV and JSON have all digits; in
+        the others `percent` multiplies the metrics by 100.
         """
         check_format(format)
         if format == "json":

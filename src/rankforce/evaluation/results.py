@@ -43,7 +43,7 @@ def results(
     digits: int = 2,
     caption: str = "",
 ) -> str:
-    """Many comparisons as one table, "text", "markdown", "latex", "csv" or "json".
+    """Many comparisons as one table, "text", "markdown", "latex", "html", "csv" or "json".
 
     A key is the header of a comparison, in one or more levels: ("Istella-S", "k = 5"). With
     `rows="systems"` comparisons are columns, as in Table 4 of Adalia et al. 2025; with

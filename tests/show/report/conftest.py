@@ -1,36 +1,20 @@
-"""Fixtures of the tests of the report: data, rankers, pages, and a browser to look at them."""
+"""Fixtures of the tests of the report: data, rankers, pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rankforce as rf
-from tests.show.report.browser import open_page, start_browser
 from tests.show.report.explorer_page import open_explorer
 from tests.show.report.gathered import train_two
 from tests.show.report.made_runs import make_data
 from tests.show.report.report_pages import write_reports
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for each worker of the suite."""
-    with start_browser() as started:
-        yield started
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """An empty page, 1400 pixels wide, which must stay without errors and outside requests."""
-    with open_page(browser) as opened:
-        yield opened
+    from playwright.sync_api import Page
 
 
 @pytest.fixture(scope="session")

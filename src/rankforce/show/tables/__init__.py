@@ -1,4 +1,4 @@
-"""Tables of results as text, Markdown, LaTeX, CSV and JSON, whatever is in them."""
+"""Tables of results as text, Markdown, LaTeX, HTML, CSV and JSON, whatever is in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.show.tables.markup import render_latex, render_markdown
 from rankforce.show.tables.table import Cell, Table, check, csv_text, render_csv, render_json
 from rankforce.show.tables.text import render_text
+from rankforce.show.tables.web import render_html
 
 __all__ = ["FORMATS", "Cell", "Table", "check_format", "csv_text", "render"]
 
@@ -15,6 +16,7 @@ _RENDERERS: dict[str, Callable[[Table], str]] = {
     "text": render_text,
     "markdown": render_markdown,
     "latex": render_latex,
+    "html": render_html,
     "csv": render_csv,
     "json": render_json,
 }

@@ -168,8 +168,26 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+    return escape_markdown(one_line(text))
 
 
 def _paragraph(text: str) -> str:
-    return _BLOCK.sub(r"\1\\", _markdown_text(text))
+    return escape_start(_markdown_text(text))
+
+
+def escape_markdown(text: str) -> str:
+    r"""`text` without anything that Markdown would read as a mark inside a line.
+
+    >>> print(escape_markdown("rank_net <b>"))
+    rank\_net \<b>
+    """
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def escape_start(line: str) -> str:
+    r"""`line` as a paragraph, and no list, heading or quotation, whatever it begins with.
+
+    >>> print(escape_start("# queries: 5"))
+    \# queries: 5
+    """
+    return _BLOCK.sub(r"\1\\", line)

@@ -23,7 +23,7 @@ class Cell(NamedTuple):
     stars: str = ""  # "", "*", "**", "***"
     bold: bool = False
     italic: bool = False
-    worse: bool = False  # red in LaTeX
+    worse: bool = False  # red in LaTeX, a class in HTML
 
 
 class Table(NamedTuple):
