@@ -12,7 +12,6 @@ import rankforce as rf
 from rankforce.evaluation.paired import paired_test
 from rankforce.studies.outcome import Outcome
 from rankforce.studies.papers import printed
-from rankforce.studies.papers.claims import claims
 from rankforce.studies.remakes import REMAKES, SMALL_MU, settings_of
 from rankforce.studies.sets import VALIDATION, StudySet, make_set
 from rankforce.studies.study import Rules, Study, Trial
@@ -247,23 +246,13 @@ def judged(paper: str, tables: dict[str, Any]) -> dict[str, Judged]:
     return {one.claim.name: one for one in judge_all(paper, tables)}
 
 
-def test_the_papers_tables_bear_out_what_they_claim() -> None:
-    """Also in the form of ours; but for what section 6.4 itself says too strongly."""
-    for paper in ("000", "001", "002"):
-        numbers = {one.table for one in claims(paper) if one.table}
-        found = judged(paper, {number: printed(paper, number) for number in numbers})
-        for one in found.values():
-            if one.claim.table:
-                assert one.holds is not None, one.claim.name
-
-
 def test_claims_about_sets_that_are_not_there_are_not_checked() -> None:
     theirs = printed("001", "4")
     mslr = theirs._replace(records=tuple(theirs.find(data="mslr-web30k")))
     found = judged("001", {"4": mslr})
     assert found["001-binranknet-best"].holds is None  # of Istella-S and Yahoo
     assert found["001-arpbk-best"].holds is True
-    assert "table 8 was not made" in str(found["001-tuned-best"])
+    assert "001-tuned-best" not in found  # there is no table 8
     foreign = theirs._replace(records=tuple({**one, "data": "mine"} for one in mslr.records))
     assert judged("001", {"4": foreign})["001-binranknet-best"].holds is False
 
@@ -281,7 +270,7 @@ def test_measured_claims_by_hand() -> None:
     assert "+0.50 at 5, -0.10 at 15" in found["000-small-k"].seen
     assert found["000-never-worse"].holds is False
     assert found["000-many-irrelevant"].holds is None
-    assert found["000-time-ex"].holds is None
+    assert "000-time-ex" not in found
     times = judged("000", {"6": printed("000", "6")})
     assert times["000-time-tree"].seen == f"{3253 / 792:.2f} times"
     assert times["000-time-tree"].holds is True
@@ -294,6 +283,7 @@ def test_tests_are_counted_with_chance_and_correction() -> None:
             for p_value, gain in ((0.001, 1.0), (0.04, 1.0), (0.99, -1.0), (0.5, 0.1))
         )
     )
-    assert count_tests(table).startswith("4 cells were tested")
-    assert "2 are better and 1 worse" in count_tests(table)
-    assert count_tests(table).endswith("1 are better after Holm's correction.")
+    assert count_tests(table) == (
+        "4 cells were tested against their baseline. At the level 0.05, 2 are better and 1 worse; "
+        "by chance 0 would be. After Holm's correction 1 are better."
+    )

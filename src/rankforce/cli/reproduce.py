@@ -24,7 +24,8 @@ EXAMPLES = """examples:
 
 parts:
   000  table-5, table-5-label (Lambda-eX as printed against as coded), table-6, figure-3, figure-4
-  001  table-4, table-5, table-6, table-8 and table-a1 to a3 (tuned), figure-3 to 6, figure-a1
+  001  table-4, table-4-ndcg (by NDCG@k instead), table-5, table-6,
+       table-8 and table-a1 to table-a3 (tuned), figure-3 to figure-6, figure-a1
   002  table-1 and figure-2 (with a column of clicks), table-2, figure-3a to figure-7
 """
 

@@ -80,16 +80,15 @@ def describe(found: Reproduced, judged: Sequence[Judged], command: str) -> Docum
     blocks += [Items([*_how(found), *found.left_out])]
     for name, table in found.tables.items():
         remake = found.remakes[name]
-        about = f"{remake.theirs.source}. {remake.theirs.shows}."
-        blocks += [Heading(f"Table {remake.number}{remake.suffix}"), Words(about)]
-        blocks += [Words(f"Made in another way: {remake.says}.")] if remake.says else []
+        about = f"{remake.theirs.source}: {remake.says or remake.theirs.shows}."
+        blocks += [Heading(name.replace("table-", "Table ")), Words(about)]
         blocks += [Shown(beside(table, remake))]
         blocks += [Words(text)] if (text := count_tests(table)) else []
     if judged:
-        blocks += [Heading("Claims"), Items([str(one) for one in judged])]
+        blocks += [Heading("Claims about tables"), Items([str(one) for one in judged])]
     for file, (figure, drawn) in found.drawn.items():
         caption = f"{figure.source}. {figure.caption}"
-        blocks += [Heading(file.removesuffix(".png")), Picture(file, caption), Words(caption)]
+        blocks += [Heading(file.removesuffix(".png")), Picture(file, caption)]
         blocks += [Items([str(one) for one in drawn.findings])]
     return Document(f"{TITLES[found.paper]}, run again", blocks)
 

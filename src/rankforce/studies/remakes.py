@@ -230,6 +230,17 @@ REMAKES: dict[str, list[Remake]] = {
             against=_lambdarank,
             test="permutation",
         ),
+        Remake(
+            "001",
+            "4",
+            _adalia,
+            mean_percent,
+            metric=lambda keys: f"NDCG@{keys['k']}",
+            against=lambda keys: keys | {"algorithm": "LambdaRank-NDCG"},
+            test="permutation",
+            suffix="-ndcg",
+            says="NDCG@k in place of P@k, against LambdaRank-NDCG",
+        ),
         Remake("001", "5", _adalia, lambda cells, keys: _time(cells, keys, to_best=False)),
         Remake("001", "6", _adalia, lambda cells, keys: _time(cells, keys, to_best=True)),
         Remake(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce.common.types import Floats
-from rankforce.evaluation.paired import paired_test
+from rankforce.evaluation.paired import TESTS, paired_test
 from rankforce.studies.outcome import Outcome
 from rankforce.studies.papers import Printed, printed
 from rankforce.studies.papers.claims import FACTS
@@ -149,8 +149,8 @@ def make_table(remake: Remake, study: Study, folds: Folds, keys: Sequence[Keys])
     spelling = {one["algorithm"]: one["spelling"] for one in theirs.records}
     for one in records:
         one |= {"is_certain": True, "spelling": spelling[one["algorithm"]]}
-    shown = theirs._replace(records=tuple(records), notes=(), source="here")
-    return shown._replace(test=f"{theirs.test}; as in print, not corrected for many tests")
+    test = f"{remake.says or theirs.test}; {TESTS[remake.test]}; not corrected for many tests"
+    return theirs._replace(records=tuple(records), notes=(), source="here", test=test)
 
 
 def _tested(cells: Cells, keys: Keys) -> dict[str, Any]:
