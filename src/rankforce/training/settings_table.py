@@ -111,6 +111,8 @@ class Values:
     max_label: float | None = _objective(None, "top grade of ERR", AMOUNT)
     cost: str = _objective("logistic", "what a pair costs", ("logistic", "sigmoid"))
     center: float = _objective(0.0, "what the sigmoid cost is around")
+    source: str | None = _objective(
+        None, "labels to read where there are several", unset="the first")
 
     norm: str = _training(
         "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
