@@ -56,6 +56,19 @@ def test_objectives_explains_one_by_any_spelling() -> None:
     assert "missed: documents that Lambda-eX adds to the top k" in extended
 
 
+def test_objectives_explains_what_auto_takes() -> None:
+    answer = run("objectives", "Auto")
+    assert answer.returncode == 0, answer.stderr
+    words = " ".join(answer.stdout.split())
+    records = json.loads(run("objectives", "auto", "--json").stdout)
+    assert {entry.name for entry in rf.metrics()} == {
+        one["metric"].split("@")[0] for one in records
+    }
+    for one in records:
+        assert f"{one['metric']} {one['objective']} " in words
+        assert one["reason"] in words
+
+
 def test_objectives_as_json() -> None:
     records = json.loads(run("objectives", "--json").stdout)
     assert [record["name"] for record in records] == [entry.name for entry in rf.objectives()]

@@ -55,6 +55,17 @@ def test_logs_get_plain_lines_and_quiet_is_quiet(folder, tmp_path):
     assert run(*arguments, "--quiet", "--overwrite").stderr == ""
 
 
+def test_auto_says_what_it_takes_and_why(folder, tmp_path):
+    arguments = ("train", "--train", folder / "train.txt", *TREES, "--metric", "p@10")
+    answer = run(*arguments, "--objective", "auto", "--out", tmp_path / "auto")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr.startswith("auto: LambdaGap-X++@10 for P@10, as pairs below rank k")
+    named = run(*arguments, "--objective", "lambdagap-x++", "-k", "10", "--out", tmp_path / "named")
+    assert "auto" not in named.stderr
+    texts = [(tmp_path / name / "model.txt").read_text() for name in ("auto", "named")]
+    assert texts[0] == texts[1]
+
+
 def test_a_config_file_says_the_same(folder, tmp_path):
     (folder / "run.toml").write_text(
         'train = "train.txt"\nvalid = "valid.txt"\nobjective = "lambdagap-x+"\nk = 10\n'

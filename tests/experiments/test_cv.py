@@ -212,3 +212,23 @@ def test_folds_share_the_queries(queries: int, folds: int) -> None:
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
     assert all(np.array_equal(part, np.sort(part)) for part in parts)
+
+
+@pytest.mark.parametrize("rounds", [None, 2])
+def test_the_metrics_say_what_auto_is(rounds: int | None, caplog: pytest.LogCaptureFixture) -> None:
+    """Once for all folds, whether or not a metric decides when to stop."""
+    more: dict[str, Any] = {"folds": 2, "metrics": "p@5, ndcg", "early_stopping_rounds": rounds}
+    loud = {**PARAMS, "objective": "auto", "progress": None}
+    with caplog.at_level("INFO", logger="rankforce"):
+        auto = rf.cv(loud, DATA, **more)
+    said = [line for line in caplog.messages if line.startswith("auto: LambdaGap-X++@5 for P@5")]
+    assert len(said) == 2
+    assert [*auto.means] == ["p@5", "ndcg"]
+    named = rf.cv({**PARAMS, "objective": "lambdagap-x++", "k": 5}, DATA, **more)
+    assert np.array_equal(auto.scores, named.scores)
+    assert {one.objective_.name for one in auto.rankers} == {"LambdaGap-X++"}
+
+
+def test_auto_without_metrics_is_for_ndcg() -> None:
+    auto = rf.cv({**PARAMS, "objective": "auto"}, DATA, folds=2, early_stopping_rounds=2)
+    assert {one.objective_.name for one in auto.rankers} == {"LambdaRank-NDCG"}

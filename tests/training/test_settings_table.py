@@ -29,6 +29,7 @@ OTHERS: dict[str, Any] = {
     "gain": "y",
     "p": 0.5,
     "center": 0.5,
+    "source": "label",
     "base": "regressor",
     "max_label": 5.0,
     "eval_metric": "P@5",

@@ -15,6 +15,7 @@ EXAMPLES = """examples:
   rankforce objectives lambdagap-x+
   rankforce objectives "lambdarank(ndcg@10)"
   rankforce objectives mix
+  rankforce objectives auto
   rankforce objectives --json
 """
 
@@ -25,15 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="the objective to explain; 'mix' for several at once",
+        help="the objective to explain; 'mix' for several at once, 'auto' for what fits a metric",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print all objectives, or one."""
+    from rankforce.forces.auto import is_auto
     from rankforce.forces.registry import ENTRIES, parse_name
 
+    if is_auto(options.name):
+        _print_auto(as_json=options.json)
+        return
     if options.name in ("mix", "graded", "scheduled", "preferences"):
         print(MIXES)
         return
@@ -113,7 +118,38 @@ def _print_table(entries: list[Entry]) -> None:
         "\nAny case will do; spaces and hyphens do not count. A plain Python function is an"
         "\nobjective too: rf.objective(function), or rf.additive(gain, value) for a metric."
         "\nSeveral at once, explicit pairs, and weights that move: rankforce objectives mix"
+        "\nWhich one fits a metric, and why: rankforce objectives auto"
     )
+
+
+AUTO = """auto: the objective that fits the metric, chosen before training
+
+  The first metric that is watched decides, of a scorecard its first; without one it is NDCG, at k
+  if that is given. The metric's cutoff, gain, source and other parameters are those of the
+  objective, unless they are given. A run says what was chosen and why, and its model keeps it.
+  With a source, of which some labels may be missing, it is LambdaRank for the metric in place of
+  Lambda-eX, which needs all labels of a list.
+
+  rf.Ranker("auto", eval_metric="p@5")
+  rankforce train --objective auto --metric p@5 ..."""
+
+
+def _print_auto(*, as_json: bool) -> None:
+    from rankforce.forces.auto import NEAREST, OWN, Row, choices
+
+    found = choices()
+    if as_json:
+        records = [{"metric": metric} | row._asdict() for metric, row in found.items()]
+        print(json.dumps(records, indent=2))
+        return
+    found |= {"a function": Row("as for NDCG", NEAREST), "rf.additive": Row("itself", OWN)}
+    print(AUTO)
+    for reason in dict.fromkeys(row.reason for row in found.values()):
+        print()
+        for metric, row in found.items():
+            if row.reason == reason:
+                print(f"  {metric:12}{row.objective}")
+        print(textwrap.indent(textwrap.fill(reason, 84), " " * 14))
 
 
 def _print_one(entry: Entry) -> None:

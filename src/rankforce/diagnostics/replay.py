@@ -103,7 +103,7 @@ def ranker_objective(model: Any) -> AnyObjective:
     """The objective that a ranker was trained for, made again from its settings."""
     ranker = _ranker(model)
     try:
-        return ranker.settings().make_objective()
+        return ranker.objective_
     except ValueError as error:
         raise RankforceError(
             f"the objective that the model was trained for cannot be made again ({error}): give one"

@@ -72,8 +72,10 @@ def cv(
     """
     data = X if isinstance(X, RankingData) else RankingData(X, y, qid=qid, group=group)
     template = Ranker(**ranker) if isinstance(ranker, dict) else ranker
-    settings = template.settings()
-    chosen = make_metrics(metrics or settings.eval_metric, settings.make_objective(), k=settings.k)
+    settings = template.settings(eval_metric=metrics or None)
+    if settings.choice is not None:
+        template = Ranker(**template.get_params(deep=False) | {"objective": settings.choice})
+    chosen = make_metrics(settings.eval_metric, settings.make_objective(), k=settings.k)
     # Labels that are not there are missed before training.
     board = Scoreboard(of_queries(chosen), data)
     queries = len(data.sizes)

@@ -55,6 +55,11 @@ def parse_name(name: str) -> Parsed:
     elif said.startswith("lambdarank(") and said.endswith("@k)"):
         said = said.removesuffix("@k)") + ")"
     entry = _BY_NAME.get(said)
+    if said == "auto":
+        raise RankforceError(
+            "the objective 'auto' follows from a metric, where a ranker is trained: "
+            "rf.Ranker('auto', eval_metric='P@5'); here name one that `rankforce objectives` lists"
+        )
     if entry is None:
         hint = suggest(plain(name), _BY_NAME)
         raise RankforceError(

@@ -68,6 +68,11 @@ class Metric:
         return before.lower() + said + after.lower()
 
     @property
+    def made_from(self) -> Any:
+        """What `rf.metric` made it from: a name, a function, or an `rf.additive`."""
+        return self._recipe[1]
+
+    @property
     def conventions(self) -> str:
         """What must be known to compare with other tools' numbers, in one line.
 

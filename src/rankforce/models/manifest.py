@@ -25,6 +25,7 @@ def manifest_of(model: Model, steps: int) -> dict[str, Any]:
         "format": FORMAT,
         **({} if scorer.kind == FOREST else {"kind": scorer.kind}),
         "objective": model.objective,
+        **({"auto": model.auto} if model.auto else {}),
         "parameters": model.parameters,
         "versions": {name: _version(name) for name in ("rankforce", "lightgbm", "numpy")},
         f"{scorer.step}s": steps,
@@ -88,6 +89,7 @@ def read_manifest(path: Path, record: Any, scorer: Scorer) -> tuple[int, dict[st
             "diagnostics": None if curves is None else Curves.from_record(curves),
             "renumbered": [int(column) for column in record.get("renumbered", [])],
             "base_mark": record.get("base_mark"),
+            "auto": str(record.get("auto", "")),
         }
         _check_story(story, steps, scorer)
     except (AttributeError, KeyError, OverflowError, TypeError) as error:

@@ -41,6 +41,7 @@ class Model:
     diagnostics: Curves | None = None  # that a recorder saw while training
     renumbered: list[int] = dataclasses.field(default_factory=list)  # see `Schema`
     base_mark: dict[str, Any] | None = None  # by which `base` is known again
+    auto: str = ""  # what became of the objective "auto", and why
 
     @property
     def steps(self) -> int:

@@ -169,6 +169,8 @@ class Training:
 
     def _open_engine(self, data: RankingData) -> Engine:
         settings = self.settings
+        if settings.choice is not None:
+            self.progress.say(str(settings.choice))
         self.progress.say(f"{self.objective.name} on {data}")
         engine = find_engine(settings.engine).open(
             data.features,
@@ -204,6 +206,7 @@ class Training:
             names=data.feature_names,
             files=self._files(),
             renumbered=data.renumbered,
+            auto="" if settings.choice is None else str(settings.choice),
         )
         place = settings.checkpoint
         found = resume(place, model.parameters, model.data) if place else None

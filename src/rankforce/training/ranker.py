@@ -17,6 +17,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import Ranking, rank_documents
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import mark_missing
+from rankforce.forces.auto import Choice
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
@@ -63,6 +64,7 @@ class Ranker(Learnt):
     k: int | None
     base: Any
     threads: int | None
+    _choice: Choice | None = None  # what "auto" became when the ranker was trained
 
     def __init__(
         self,
@@ -168,7 +170,7 @@ class Ranker(Learnt):
         XGBoost's names of arguments are understood too, as is a column "qid" of a frame, and a
         `sample_weight` with one entry for each query.
         """
-        own = self.settings()
+        own = self.settings(eval_metric=eval_metric, eval_at=eval_at)
         calls = understand(
             [*(self._others.get("callbacks") or ()), *(callbacks or ())],
             {
@@ -216,7 +218,20 @@ class Ranker(Learnt):
         self.model_ = fit(
             settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
         )
+        self._choice = settings.choice
         return self
+
+    @property
+    def objective_(self) -> AnyObjective:
+        """The objective that the ranker was trained for: what "auto" became.
+
+        >>> import rankforce as rf
+        >>> ranker = rf.Ranker("auto", n_estimators=2, num_leaves=3, progress=False)
+        >>> ranker.fit(rf.make_data("yahoo", queries=20), eval_metric="mrr@3").objective_
+        rf.objective('lambdarank(mrr)', k=3)
+        """
+        check_is_fitted(self, "model_")
+        return self.settings(objective=self._choice).make_objective()
 
     def _eval_data(self, pair: Any, train: RankingData, **parts: Any) -> RankingData:
         if isinstance(pair, RankingData):

@@ -13,13 +13,16 @@ from rankforce.common.checks import check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
 from rankforce.engines.base import find_engine
+from rankforce.forces.auto import Choice, choose_objective, is_auto
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective as make_objective
 from rankforce.forces.mixed import make_one, makes_steps
 from rankforce.models.importance import check_kind
 from rankforce.models.model import Model
 from rankforce.training.aliases import same, translate
+from rankforce.training.eval_functions import OfRows
 from rankforce.training.settings_table import DEFAULT, TABLE, Range, Values
+from rankforce.training.watch import make_metrics
 
 
 class Settings(Values):
@@ -79,6 +82,7 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     engine = find_engine(given.get("engine"))
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
+    ours = settle_auto(ours)
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
         ours = _cutoff_from_truncation(ours)
     passed = {name: engine.parameters[name](value) for name, value in passed.items()}
@@ -89,8 +93,37 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
         ours["eval_at"] = _make_cutoffs(ours["eval_at"])
     settings = Settings(**ours, passed=passed)
     _check(settings)
-    settings.make_objective()
+    try:
+        settings.make_objective()
+    except RankforceError as error:
+        if settings.choice is None:
+            raise
+        raise RankforceError(f"objective 'auto' for {settings.choice.metric}: {error}") from None
     return settings
+
+
+def settle_auto(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the objective that "auto" means, its parameters, and the `choice`.
+
+    The first metric decides; without one it is NDCG. What is given stays, and so do the cutoffs of
+    metrics, though the objective now has one. Other objectives than "auto" stay as well.
+
+    >>> found = settle_auto({"objective": "auto", "eval_metric": "p@5, map"})
+    >>> found["objective"], found["k"], found["eval_metric"]
+    ('LambdaGap-X++', 5, [rf.metric('P@5'), rf.metric('MAP')])
+    """
+    kept = {name: value for name, value in given.items() if value is not None}
+    choice = kept.get("objective")
+    if not isinstance(choice, Choice) and not is_auto(choice):
+        return dict(given)
+    wanted, k, cutoffs = kept.get("eval_metric"), kept.get("k"), kept.get("eval_at", ())
+    metrics = make_metrics(wanted or "NDCG", None, k=k, cutoffs=_make_cutoffs(cutoffs))
+    if wanted:
+        kept["eval_metric"] = metrics
+    if not isinstance(choice, Choice):
+        first = metrics[0].function if isinstance(metrics[0], OfRows) else metrics[0]
+        choice = choose_objective(first, k)
+    return choice.parameters | kept | {"objective": choice.objective, "choice": choice}
 
 
 def _make_rate(given: Any, trees: Any) -> Any:

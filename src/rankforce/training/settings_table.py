@@ -87,11 +87,14 @@ _objective, _trees, _training, _run = (
 # fmt: off
 @dataclasses.dataclass(frozen=True)
 class Values:
-    """A value of each setting, and parameters that go to the engine as they are."""
+    """A value of each setting, and what follows from the objective "auto".
+
+    Parameters that are `passed` go to the engine as they are.
+    """
 
     objective: Any = _training(
-        "lambdarank-ndcg", "what to train for: a name, or what rf.objective takes or makes",
-        option="--objective")
+        "lambdarank-ndcg", "what to train for: a name, 'auto' for one that fits eval_metric and k, "
+        "or what rf.objective takes or makes", option="--objective")
     k: int | None = _objective(None, "cutoff that one cares about", COUNT, option="-k")
     tau: float | None = _objective(
         None, "truncation level of the pairs", COUNT, unset="k", option="--tau",
@@ -111,6 +114,9 @@ class Values:
     max_label: float | None = _objective(None, "top grade of ERR", AMOUNT)
     cost: str = _objective("logistic", "what a pair costs", ("logistic", "sigmoid"))
     center: float = _objective(0.0, "what the sigmoid cost is around")
+
+    source: str | None = _objective(
+        None, "labels to read where there are several", unset="the first")
 
     norm: str = _training(
         "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
@@ -196,6 +202,7 @@ class Values:
     missing: float | None = _training(None, "number that stands for a missing value beside NaN")
     engine: str | None = _training(None, "what grows the trees", unset="lightgbm")
     passed: dict[str, Any] = dataclasses.field(default_factory=dict)
+    choice: Any = None  # what the objective "auto" became, and why
 # fmt: on
 
 

@@ -89,7 +89,7 @@ def watched_metrics(
     if not names:
         return usual
     try:
-        return make_metrics(list(names), objective, k=k)
+        return make_metrics(list(names), objective, k=None)  # a name has its cutoff, if any
     except ValueError:
         return usual
 

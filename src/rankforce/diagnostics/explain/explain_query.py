@@ -135,15 +135,15 @@ def _choose(
     iteration: int | None,
 ) -> Choice:
     model: Any = getattr(scores, "model_", None)
-    settings = scores.settings() if model is not None and model.parameters else None
-    own = None if settings is None else settings.make_objective()
+    known = {} if model is None else model.parameters
+    own = scores.objective_ if known else None
     fallback = k if own is None or k is not None else known_cutoff(own)
     made = [_make_objective(one, own, fallback) for one in objectives]
-    trees = 0 if settings is None else max(model.used - model.base_steps, 0)
+    trees = max(model.used - model.base_steps, 0) if known else 0
     return Choice(
         made,
         fallback or cutoff_of(made[0]),
-        norm or ("none" if settings is None else settings.norm),
+        norm or known.get("norm", "none"),
         trees if iteration is None else iteration,
     )
 

@@ -95,7 +95,7 @@ def _open(name: str, given: Any, base: Any) -> ShownModel:
     if not given.model_.parameters:
         return ShownModel(name, given, None, "its file does not say what it was trained for")
     try:
-        return ShownModel(name, given, _without_idle_seed(given.settings().make_objective()))
+        return ShownModel(name, given, _without_idle_seed(given.objective_))
     except ValueError as error:
         return ShownModel(name, given, None, f"its objective cannot be made again ({error})")
 
