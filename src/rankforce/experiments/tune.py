@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rankforce.common.checks import check_number, check_whole
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import LiveLine, clock
 from rankforce.common.threads import count_threads
@@ -107,14 +107,12 @@ def read_time(given: float | str) -> float:
     >>> read_time(90), read_time("10m"), read_time("1.5h")
     (90.0, 600.0, 5400.0)
     """
-    named = re.fullmatch(r"\s*([\d.]+)\s*([smh]?)\s*", str(given))
-    try:
-        assert named is not None
-        return check_number("time", float(named[1]) * UNITS[named[2]], least=0.0)
-    except (AssertionError, ValueError):
+    named = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([smh]?)\s*", str(given))
+    if named is None:
         raise RankforceError(
             f"time is {given!r}: it must be seconds, or a number with s, m or h, as in 10m"
-        ) from None
+        )
+    return float(named[1]) * UNITS[named[2]]
 
 
 class Study:
