@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import re
 import sys
 import threading
@@ -17,7 +16,7 @@ import numpy as np
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.live_line import LiveLine, clock
+from rankforce.common.live_line import Voice, clock
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
@@ -36,7 +35,6 @@ from rankforce.training.watch import Watched, best_iteration, make_metrics
 
 TRIALS = 40  # as Adalia et al. 2025, section 6.4, and as many trees as there
 USUAL = {"n_estimators": 1000, "early_stopping_rounds": 100}
-LOGGER = logging.getLogger("rankforce")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -190,7 +188,7 @@ class Study:
         taken = {one.number for one in self.trials}
         numbers = (number for number in itertools.count() if number not in taken)
         begun = monotonic()
-        line = _Line(progress, None if seconds is not None else trials, len(self.trials))
+        voice = Voice(progress)
         running: dict[Future[Trial], int] = {}
         pool = ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-trial")
         threads = max(count_threads(self.threads) // jobs, 1)
@@ -217,11 +215,20 @@ class Study:
                         kept.add(trial)
                     self.trials.append(trial)
                     search.tell(trial.number, trial.point, self._cost(trial))
-                    line.show(trial, self.best, self.metrics[0].key)
+                    text = describe(
+                        trial,
+                        self.best,
+                        self.metrics[0].key,
+                        done=len(self.trials),
+                        fresh=len(self.trials) - len(taken),
+                        total=None if seconds is not None else trials,
+                        seconds=voice.seconds,
+                    )
+                    voice.for_now(text, always=True)
         finally:
             self._is_over.set()
             pool.shutdown()
-            line.end()
+            voice.end()
 
     def _cost(self, trial: Trial) -> float | None:
         if trial.value is None:
@@ -294,41 +301,36 @@ class Study:
         )
 
 
-class _Line:
-    """What a search says: a live line in a terminal, else a line for each trial."""
+def describe(
+    trial: Trial,
+    best: Trial | None,
+    metric: str,
+    *,
+    done: int,
+    fresh: int,
+    total: int | None,
+    seconds: float,
+) -> str:
+    """One line: a trial that ended, the best one, and the time left, or spent without a total.
 
-    def __init__(self, wish: bool | None, total: int | None, before: int) -> None:
-        self._wish, self._total, self._before = wish, total, before
-        self._live = LiveLine(sys.stderr) if wish is not False and sys.stderr.isatty() else None
-        self._begun = monotonic()
-        self._done = before
+    `done` trials are there, of which `fresh` are of this session, after so many seconds.
 
-    def show(self, trial: Trial, best: Trial | None, metric: str) -> None:
-        """A trial has ended."""
-        self._done += 1
-        of = f"/{self._total}" if self._total else ""
-        value = "" if trial.value is None else f" {trial.value:.4f}"
-        parts = [f"trial {self._done}{of}", f"{trial.state}{value}"]
-        if best is not None:
-            parts.append(f"best {metric} {best.value:.4f} (trial {best.number})")
-        spent = monotonic() - self._begun
-        if self._total:
-            left = spent / (self._done - self._before) * (self._total - self._done)
-            parts.append(f"{clock(round(left))} left")
-        else:
-            parts.append(clock(round(spent)))
-        text = "  ".join(parts)
-        if self._live is not None:
-            self._live.draw(text)
-        elif self._wish:
-            print(text, file=sys.stderr, flush=True)
-        elif self._wish is None:
-            LOGGER.info(text)
-
-    def end(self) -> None:
-        """Leave the live line standing."""
-        if self._live is not None:
-            self._live.keep()
+    >>> trial = Trial(3, {}, DONE, 0.5)
+    >>> describe(trial, trial, "ndcg@5", done=4, fresh=2, total=40, seconds=20.0)
+    'trial 4/40  done 0.5000  best ndcg@5 0.5000 (trial 3)  6:00 left'
+    >>> describe(Trial(4, {}, FAILED), None, "ndcg@5", done=5, fresh=3, total=None, seconds=20.0)
+    'trial 5  failed  0:20'
+    """
+    of = f"/{total}" if total else ""
+    value = "" if trial.value is None else f" {trial.value:.4f}"
+    parts = [f"trial {done}{of}", f"{trial.state}{value}"]
+    if best is not None:
+        parts.append(f"best {metric} {best.value:.4f} (trial {best.number})")
+    if total:
+        parts.append(f"{clock(round(seconds / fresh * (total - done)))} left")
+    else:
+        parts.append(clock(round(seconds)))
+    return "  ".join(parts)
 
 
 def _fold(data: RankingData, folds: int, seed: int) -> list[tuple[RankingData, RankingData]]:
