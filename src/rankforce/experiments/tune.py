@@ -16,6 +16,7 @@ import numpy as np
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.common.files import check_folder
 from rankforce.common.live_line import Voice, clock
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
@@ -24,9 +25,11 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import find_engine
 from rankforce.experiments.search import make_searcher
 from rankforce.experiments.space import Point, default_space, place, read_space, start_of
+from rankforce.experiments.train import DATA_KEYS, open_sets
 from rankforce.experiments.trials import DONE, FAILED, PRUNED, Follow, Storage, Trial
 from rankforce.experiments.tuning import Tuning
 from rankforce.forces.base import AnyObjective
+from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.ranker import Ranker
@@ -35,6 +38,8 @@ from rankforce.training.watch import Watched, best_iteration, make_metrics
 
 TRIALS = 40  # as Adalia et al. 2025, section 6.4, and as many trees as there
 USUAL = {"n_estimators": 1000, "early_stopping_rounds": 100}
+# What a config may say of the search itself, under [tune].
+ASKED = ("folds", "metric", "searcher", "trials", "time", "jobs", "space", "prune")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -97,6 +102,45 @@ def tune(
         study = Study(data, valid, parts, metric, space, parameters, {**USUAL, **needed})
         study.search(searcher, last, seconds, count, prune, storage, progress)
         return study.result()
+
+
+def tune_from(config: Mapping[str, Any], **asked: Any) -> Tuning:
+    """Search as `config` says, and save what is found if `config` has `out`.
+
+    Keys: `train`, `valid` (one at most), `columns`, `labels` and `preferences` as for `rf.train`,
+    `out` (a folder, which also keeps trials: the same call goes on where it was left), `tune` (a
+    table of `ASKED`), and every parameter of `Ranker`, which is not searched. What is `asked` here
+    goes before what `tune` says.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> table = {"searcher": "random", "folds": 2, "trials": 9, "space": {"num_leaves": [3, 4]}}
+    >>> found = tune_from({"train": data, "n_estimators": 2, "progress": False, "tune": table},
+    ...                   trials=2)
+    >>> len(found.trials)
+    2
+    """
+    table = config.get("tune", {})
+    if not isinstance(table, Mapping) or {*table} - {*ASKED}:
+        raise RankforceError(f"[tune] is {table!r}: it may have {', '.join(ASKED)}")
+    place = None if config.get("out") is None else Path(config["out"])
+    if place is not None:
+        check_folder(place, "out")
+    data, judges = open_sets(config)
+    if len(judges) > 1:
+        raise RankforceError(f"valid has {len(judges)} data sets: a search has one that judges")
+    given = {key: one for key, one in config.items() if key not in (*DATA_KEYS, "out", "tune")}
+    given |= {**table, **asked}
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+        given["storage"] = place / "trials.jsonl"
+    found = tune(data, valid=judges[0] if judges else None, **given)
+    pairs = config.get("preferences")
+    if pairs and not is_stream(pairs):
+        found.files["preferences"] = {"file": str(pairs)}
+    if place is not None:
+        found.save(place)
+    return found
 
 
 def read_time(given: float | str) -> float:
