@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.experiments.search import RandomSearch
+from rankforce.experiments.search import RandomSearch, make_searcher
 from rankforce.experiments.space import Range, default_space, place, read_space, start_of
 from rankforce.studies.papers import printed
 
@@ -162,6 +163,18 @@ def test_draws_are_spread_as_said() -> None:
     assert counts[0] == 0
     assert counts[1:].min() > 200
     assert {point["c"] for point in points} == {"x", "y"}
+
+
+@pytest.mark.parametrize("searcher", ["optuna", "flaml", "random"])
+def test_infinity_is_a_choice_of_tau(searcher: str) -> None:
+    space = {"tau": [5, math.inf], "num_leaves": Range(3, 9, whole=True), "mu": Range(0.0, 1.0)}
+    search = make_searcher(searcher, space, {"tau": 5, "num_leaves": 3, "mu": 0.5}, 0)
+    found = []
+    for number in range(12):
+        point = search.ask(number)
+        search.tell(number, point, float(number % 3))
+        found.append(point["tau"])
+    assert {*found} == {5, math.inf}
 
 
 @pytest.mark.parametrize(
