@@ -10,6 +10,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.experiments.datasets import LAYOUTS, find_dataset
+from rankforce.formats import lines
 
 PLACES = {
     "mslr-web30k": "MSLR-WEB30K",
@@ -25,10 +26,10 @@ PLACES = {
 
 def text(first: int, queries: int = 3, label: int = 1) -> str:
     """Queries of two documents, numbered from `first`."""
-    lines = []
+    rows = []
     for qid in range(first, first + queries):
-        lines += [f"{label} qid:{qid} 1:0.5 3:{qid}", f"0 qid:{qid} 2:1 # docid = {qid}"]
-    return "\n".join(lines) + "\n"
+        rows += [f"{label} qid:{qid} 1:0.5 3:{qid}", f"0 qid:{qid} 2:1 # docid = {qid}"]
+    return "\n".join(rows) + "\n"
 
 
 def make(root: Path, name: str) -> Path:
@@ -73,6 +74,24 @@ def test_the_first_queries_are_those_of_the_whole(name: str, queries: int, tmp_p
     rows = 2 * min(queries, 3)
     assert np.array_equal(some.features, whole.features[:rows])
     assert some.qid.tolist() == whole.qid[:rows].tolist()
+
+
+@pytest.mark.parametrize("packing", ["", ".gz"])
+@pytest.mark.parametrize("size", [8, 50, 1000])
+def test_blocks_may_end_anywhere(
+    size: int, packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", size)
+    folder = make(tmp_path, "yahoo-1")
+    whole = text(100, 9).removesuffix("\n").encode()
+    (folder / "set1.train.txt").unlink()
+    packed = gzip.compress(whole) if packing else whole
+    (folder / f"set1.train.txt{packing}").write_bytes(packed)
+    found = find_dataset(folder)
+    for queries in (1, 4, 9, 12):
+        some = found.read("train", queries=queries)
+        assert some is not None
+        assert some.qid.tolist() == [100 + row // 2 for row in range(2 * min(queries, 9))]
 
 
 def test_the_rest_of_a_file_is_not_read(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
+from rankforce.formats.lines import open_blocks
 from rankforce.formats.read import read
-from rankforce.formats.streams import PACKINGS, Source
+from rankforce.formats.streams import PACKINGS
 
 Files = dict[str, tuple[Path, ...]]  # of each part
 PARTS = ("train", "valid", "test")
-BLOCK_BYTES = 1 << 22
 QUERY = re.compile(rb"(?m)^[^\n#]*?\bqid:(\S+)")
 # Istella writes 1.79769313486e+308; any number above all others does the same in a tree.
 TOO_LARGE = re.compile(rb"(?i)(:-?)[0-9.]+e\+?(?:39|[4-9][0-9]|[0-9]{3})\b")
@@ -217,28 +217,17 @@ def _taken(files: tuple[Path, ...], queries: int | None) -> Iterator[bytes]:
     """The text of these files, one behind the other, up to the end of so many queries."""
     seen, last = 0, b""
     for path in files:
-        for block in _blocks(path):
-            for line in QUERY.finditer(block) if queries is not None else ():
-                if line[1] != last:
-                    seen, last = seen + 1, line[1]
-                if queries is not None and seen > queries:
-                    yield block[: line.start()]
-                    return
-            yield block
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines of a file, many at a time."""
-    rest = b""
-    room = bytearray(BLOCK_BYTES)
-    with Source(path) as source:
-        while count := source.fill(memoryview(room)):
-            text = rest + room[:count]
-            end = text.rfind(b"\n") + 1
-            rest = text[end:]
-            yield text[:end]
-    if rest:
-        yield rest + b"\n"
+        with open_blocks(path) as blocks:
+            for block in blocks:
+                begin, end, _ = block.pieces[0]
+                text = bytes(block.text[begin:end])
+                for line in QUERY.finditer(text) if queries is not None else ():
+                    if line[1] != last:
+                        seen, last = seen + 1, line[1]
+                    if queries is not None and seen > queries:
+                        yield text[: line.start()]
+                        return
+                yield text
 
 
 def _tame(block: bytes) -> bytes:
