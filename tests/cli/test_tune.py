@@ -63,6 +63,45 @@ num_leaves = [3, 7]
     assert "early_stopping_rounds" not in found["settings"]
 
 
+def test_preferences_are_learnt_and_told(folder: Path) -> None:
+    sizes = rf.read(folder / "a.txt").sizes
+    firsts = [int(sizes[:query].sum()) for query in range(len(sizes)) if sizes[query] > 1]
+    (folder / "pairs.txt").write_text("".join(f"{row + 1} {row}\n" for row in firsts))
+    (folder / "pairs.toml").write_text(
+        """train = "a.txt"
+valid = "b.txt"
+preferences = "pairs.txt"
+objective = "preferences"
+eval_metric = "ndcg@5"
+[tune.space]
+num_leaves = [3, 7]
+"""
+    )
+    given = ("--config", folder / "pairs.toml", "--trials", "2", *QUICK)
+    answer = run_inside("tune", *given, "--out", folder / "p")
+    assert answer.returncode == 0, answer.stderr
+    config = folder / "p" / "config.toml"
+    assert f'preferences = "{folder / "pairs.txt"}"' in config.read_text().splitlines()
+    trained = run_inside("train", "--config", config, "--out", folder / "q", "--quiet")
+    assert trained.returncode == 0, trained.stderr
+    texts = [(folder / place / "model.txt").read_bytes() for place in ("q", "p/model")]
+    assert texts[0] == texts[1]
+    (folder / "pairs.txt").write_text("".join(f"{row} {row + 1}\n" for row in firsts))
+    again = run_inside("tune", *given, "--out", folder / "p")
+    assert again.returncode == 2
+    assert "is of another study: its data was" in again.stderr
+
+
+@pytest.mark.parametrize("table", ["tune = 5", "[tune]\ntrails = 5"])
+def test_a_table_that_has_something_else(folder: Path, table: str) -> None:
+    (folder / "wrong.toml").write_text(table)
+    answer = run_inside(
+        "tune", "--config", folder / "wrong.toml", "--train", "a.txt", "--out", "x", cwd=folder
+    )
+    assert answer.returncode == 2
+    assert "it may have folds, metric, searcher, trials, time, jobs, space, prune" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -70,6 +109,10 @@ num_leaves = [3, 7]
         (("--train", "a.txt", "--out", "x", "--folds", "1"), "folds is 1: it must be an integer"),
         (("--train", "a.txt", "--out", "x", "--set", "leafs=3"), "unknown parameter 'leafs'"),
         (("--train", "a.txt", "--out", "x", "--time", "soon"), "time is 'soon'"),
+        (
+            ("--train", "a.txt", "--out", "x", "--set", "valid=['a.txt', 'b.txt']"),
+            "valid has 2 data sets: a search has one that judges",
+        ),
     ],
 )
 def test_mistakes(folder: Path, given: tuple[str, ...], words: str) -> None:

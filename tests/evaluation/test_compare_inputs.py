@@ -13,29 +13,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 import rankforce as rf
+from tests.evaluation.systems import LABELS, NAMES, NOISE, ROWS, SIZES, A, B, C, compare
 
 approx = pytest.approx
-RNG = np.random.default_rng(7)
-SIZES = [6, 9, 5, 12, 7, 8, 10, 6, 11, 9, 5, 7]  # 2^12 sign assignments: all of them
-ROWS = sum(SIZES)
-LABELS = RNG.integers(0, 4, ROWS) * RNG.integers(0, 2, ROWS)
-NOISE = RNG.normal(size=(4, ROWS))
-A, B, C, D = NOISE + np.multiply.outer([0.2, 1.5, 0.4, 0.1], LABELS)
-NAMES = np.repeat([f"q{number}" for number in range(len(SIZES))], SIZES)
-
-
-def compare(**options: Any) -> rf.Comparison:
-    return rf.compare({"a": A, "b": B}, LABELS, group=SIZES, **options)
-
-
-def differences(metric: str | rf.Metric, system: Any = B) -> Any:
-    """Of the values of single queries, system minus `A`."""
-    made = rf.metric(metric)
-    return made(system, LABELS, group=SIZES) - made(A, LABELS, group=SIZES)
-
-
-def mean_difference(x: Any, y: Any, axis: int = -1) -> Any:
-    return np.mean(x - y, axis=axis)
 
 
 def top_label(scores: Any, labels: Any) -> float:

@@ -207,6 +207,8 @@ def test_what_is_said(data: list[rf.RankingData], capfd: pytest.CaptureFixture[s
         ({"trials": 0}, "trials is 0: it must be an integer from 1 up"),
         ({"jobs": 0}, "jobs is 0: it must be an integer from 1 up"),
         ({"time": "soon"}, "time is 'soon': it must be seconds, or a number with s, m or h"),
+        ({"time": "1.2.3m"}, "time is '1.2.3m': it must be seconds"),
+        ({"time": -5}, "time is -5: it must be seconds"),
         ({"space": {"num_leaves": {"low": 3, "high": 9}}}, r"^space.num_leaves: .* an integer"),
         ({"space": {"leafs": [3]}}, "^space.leafs: unknown parameter 'leafs'"),
         ({"metric": rf.scorecard(["ndcg@5", "mrr"])}, "not a scorecard"),

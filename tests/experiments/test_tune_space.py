@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.experiments.search import RandomSearch
+from rankforce.experiments.search import RandomSearch, make_searcher
 from rankforce.experiments.space import Range, default_space, place, read_space, start_of
+from rankforce.studies.papers import printed
 
+TABLE = printed("001", "7")  # Adalia et al. 2025
 STRATEGIES = ["static", "random", "all", "all-static", "all-random"]
 
 
+def chosen(parameter: str) -> list[dict[str, Any]]:
+    """What tuning chose for a parameter: Tables A1 to A3."""
+    return [
+        one
+        for table in ("A1", "A2", "A3")
+        for one in printed("001", table).find(parameter=parameter)
+    ]
+
+
 def test_the_published_space() -> None:
-    """Adalia et al. 2025, Table 7 and section 6.4."""
+    """Table 7, where upper ends of integers are left out; mu and 1,000 are of section 6.4."""
     found = default_space({"objective": "lambdaloss-ndcg++", "k": 10})
-    assert found == {
-        "num_leaves": Range(2**4 - 1, 2**8 - 2, log=True, whole=True),
-        "min_child_samples": Range(2, 2**7, log=True, whole=True),
-        "learning_rate": Range(1 / 1024, 1.0, log=True),
-        "min_child_weight": Range(0.0, 1.0),
-        "tau": [10, 13],
-        "mu": Range(0.1, 10.0),
-    }
+    assert found.pop("tau") == [10, 10 + 3]
+    assert TABLE.value(parameter="tau", measure="low") == "k"
+    assert TABLE.value(parameter="tau", measure="high") == "k+3"
+    assert {*found, "tau"} == {one["parameter"] for one in TABLE.records}
+    for name, one in found.items():
+        assert isinstance(one, Range)
+        kind, low, high = (
+            TABLE.find(parameter=name, measure=measure)[0]
+            for measure in ("distribution", "low", "high")
+        )
+        assert (one.log, one.whole) == ("log" in kind["value"], "int" in kind["value"])
+        assert one.low == low["value"]
+        if high["is_certain"]:
+            assert one.high == high["value"] - one.whole
+        else:
+            assert one.high == max(setting["value"] for setting in chosen(name))
+
+
+def test_only_one_end_is_uncertain() -> None:
+    unsure = [one["parameter"] for one in TABLE.records if not one["is_certain"]]
+    assert unsure == ["min_child_weight"]
+    assert [one["value"] for one in chosen("min_child_weight")].count(0.1) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["num_leaves", "min_child_samples", "learning_rate", "min_child_weight", "mu"]
+)
+def test_chosen_settings_lie_in_the_space(name: str) -> None:
+    one = default_space({"objective": "lambdaloss-ndcg++", "k": 10})[name]
+    assert isinstance(one, Range)
+    values = [setting["value"] for setting in chosen(name)]
+    assert len(values) >= 3 * 24
+    assert [value for value in values if not one.low <= value <= one.high] == []
+
+
+def test_a_chosen_tau_is_one_of_the_choices() -> None:
+    for one in chosen("tau"):
+        space = default_space({"objective": one["algorithm"], "k": one["k"]})
+        # RankNet and ARP have no tau here; which strategy of Lambda-eX was chosen is not printed.
+        assert one["value"] in space.get("tau", [one["k"], one["k"] + 3])
 
 
 @pytest.mark.parametrize(
@@ -119,6 +163,18 @@ def test_draws_are_spread_as_said() -> None:
     assert counts[0] == 0
     assert counts[1:].min() > 200
     assert {point["c"] for point in points} == {"x", "y"}
+
+
+@pytest.mark.parametrize("searcher", ["optuna", "flaml", "random"])
+def test_infinity_is_a_choice_of_tau(searcher: str) -> None:
+    space = {"tau": [5, math.inf], "num_leaves": Range(3, 9, whole=True), "mu": Range(0.0, 1.0)}
+    search = make_searcher(searcher, space, {"tau": 5, "num_leaves": 3, "mu": 0.5}, 0)
+    found = []
+    for number in range(12):
+        point = search.ask(number)
+        search.tell(number, point, float(number % 3))
+        found.append(point["tau"])
+    assert {*found} == {5, math.inf}
 
 
 @pytest.mark.parametrize(

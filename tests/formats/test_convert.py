@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 import subprocess
@@ -11,15 +10,16 @@ import sys
 import numpy as np
 import pytest
 
+from rankforce.common import live_line
 from rankforce.common.notes import Note
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.synthetic import make_data
-from rankforce.formats import convert as module
 from rankforce.formats import csv_text, letor, letor_text, parquet
 from rankforce.formats.convert import Bar, convert
 from rankforce.formats.letor_text import find_shape, read_blocks
 from rankforce.formats.read import read
 from rankforce.formats.write import write
+from tests.common.terminal import Terminal
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -460,15 +460,10 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, source, target):
     assert [path.name for path in tmp_path.iterdir()] == [source]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("source", ["s.txt.zst", "s.csv.gz", "s.parquet"])
 def test_a_terminal_gets_a_bar_and_a_line(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(module, "DRAW_EVERY", 0.0)
+    monkeypatch.setattr(live_line, "DRAW_EVERY", 0.0)
     write(hard_data(), tmp_path / source)
     monkeypatch.setattr(sys, "stderr", Terminal())
     convert(tmp_path / source, tmp_path / "t.txt", progress=True)

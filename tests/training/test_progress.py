@@ -6,24 +6,15 @@ import io
 
 import pytest
 
-from rankforce.training.callbacks import progress as module
+from rankforce.common import live_line
 from rankforce.training.callbacks.progress import Progress
-
-
-class Times:
-    """A clock that stands where it is put."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
+from tests.common.terminal import Times
 
 
 @pytest.fixture
 def times(monkeypatch: pytest.MonkeyPatch) -> Times:
     clock = Times()
-    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(live_line, "time", clock)
     return clock
 
 

@@ -74,37 +74,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search, save and print."""
-    import rankforce as rf
-    from rankforce.common.files import check_folder
     from rankforce.experiments.train import read_config, read_setting
+    from rankforce.experiments.tune import tune_from
 
     config = read_config(options.config) if options.config else {}
-    asked = config.pop("tune", {})
     keys = ("train", "valid", "out", "objective", "k")
     config |= {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
     config |= dict(read_setting(text) for text in options.set)
-    own = [key for key, _, _ in OPTIONS.values()]
-    asked |= {key: getattr(options, key) for key in own if getattr(options, key) is not None}
-    if not isinstance(asked, dict) or {*asked} - {*own, "space", "prune"}:
-        names = ", ".join([*own, "space", "prune"])
-        raise RankforceError(f"[tune] is {asked!r}: it may have {names}")
-    given, judge, out = (config.pop(key, None) for key in ("train", "valid", "out"))
-    if given is None or out is None:
+    config["columns"] = {**config.get("columns", {}), **columns_of(options)}
+    if config.get("train") is None or config.get("out") is None:
         raise RankforceError("give --train FILE and --out FOLDER")
-    check_folder(Path(out), "out")
-    columns = {**config.pop("columns", {}), **columns_of(options)}
-    if labels := config.pop("labels", None):
-        columns["labels"] = labels
-    data = rf.read(given, needs=("label", "qid"), **columns)
-    valid = rf.read(judge, like=data, needs=("label", "qid"), **columns) if judge else None
-    if not options.quiet and not sys.stderr.isatty():
-        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    place = Path(out)
-    place.mkdir(parents=True, exist_ok=True)
+    own = [key for key, _, _ in OPTIONS.values()]
+    asked = {key: getattr(options, key) for key in own if getattr(options, key) is not None}
     asked |= {"prune": False} if options.no_prune else {}
-    asked |= {"storage": place / "trials.jsonl", "progress": False if options.quiet else None}
-    found = rf.tune(data, valid=valid, **asked, **config)
-    found.save(place)
+    if options.quiet:
+        config["progress"] = False
+    elif not sys.stderr.isatty():
+        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    found = tune_from(config, **asked)
+    place = Path(config["out"])
     if options.plot:
         found.plot(place / "tuning.png")
     if options.json:

@@ -1,4 +1,4 @@
-"""The public data sets of the papers, in the folders in which they are distributed."""
+"""The public data sets of the papers, in the folders in which they are distributed, and others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import NamedTuple
 from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.data.ranking_data import RankingData
+from rankforce.formats.lines import open_blocks
 from rankforce.formats.read import read
-from rankforce.formats.streams import PACKINGS, Source
+from rankforce.formats.registry import FORMATS
+from rankforce.formats.streams import PACKINGS
 
 Files = dict[str, tuple[Path, ...]]  # of each part
 PARTS = ("train", "valid", "test")
-BLOCK_BYTES = 1 << 22
+OWN = "own"  # a set that is none of the public ones
 QUERY = re.compile(rb"(?m)^[^\n#]*?\bqid:(\S+)")
 # Istella writes 1.79769313486e+308; any number above all others does the same in a tree.
 TOO_LARGE = re.compile(rb"(?i)(:-?)[0-9.]+e\+?(?:39|[4-9][0-9]|[0-9]{3})\b")
@@ -25,9 +27,10 @@ TOO_LARGE = re.compile(rb"(?i)(:-?)[0-9.]+e\+?(?:39|[4-9][0-9]|[0-9]{3})\b")
 class Layout(NamedTuple):
     """How a data set comes: names of files, and what is in them."""
 
-    files: tuple[str, str, str]  # of train, valid and test; {fold} is its number
-    n_features: int
-    largest_label: int
+    # Of train, valid and test; {fold} is its number, .* any format, | stands between other names.
+    files: tuple[str, str, str]
+    n_features: int | None  # None: as many as there are in train
+    largest_label: int | None
     citation: str
     words: str  # pattern of the folder's name, where others have the same files
     folder: str = ""  # in which the files lie
@@ -39,6 +42,7 @@ class Layout(NamedTuple):
 LETOR = "Qin and Liu 2013, Introducing LETOR 4.0 Datasets"
 FOLDS = ("Fold{fold}/train.txt", "Fold{fold}/vali.txt", "Fold{fold}/test.txt")
 PIECES = ("S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt")
+NO_WORDS = r"(?!)"  # a pattern that nothing has
 SPLIT = ("train.txt", "vali.txt", "test.txt")
 YAHOO = Layout(
     ("set1.train.txt", "set1.valid.txt", "set1.test.txt"),
@@ -75,6 +79,9 @@ LAYOUTS = {
         words="istellax",
         folder="",
     ),
+    OWN: Layout(
+        ("train.*", "valid|vali|validation.*", "test.*"), None, None, "not published", NO_WORDS
+    ),
 }
 
 
@@ -93,23 +100,28 @@ class DataSet(NamedTuple):
     def read(self, part: str, *, fold: int = 1, queries: int | None = None) -> RankingData | None:
         """A part of a fold: "train", "valid" or "test"; None if the set has no such part.
 
-        `queries` takes the first so many, without reading the rest of the file.
+        `queries` takes the first so many, without reading the rest of the file. A set of one's own
+        is read as a whole, and has the columns of its training data in every part.
         """
         number = check_whole("fold", fold, least=1)
         if number > len(self.folds):
             raise RankforceError(
                 f"fold is {fold}: {self.name} has {len(self.folds)} in {self.folder}"
             )
-        files = self.folds[number - 1].get(check_choice("the part", part, PARTS))
+        files, chosen = self.folds[number - 1], check_choice("the part", part, PARTS)
         many = None if queries is None else check_whole("queries", queries, least=1)
-        return _read(files, self.layout, many) if files else None
+        if self.name == OWN:
+            return _read_own(files, chosen, many)
+        return _read(files[chosen], self.layout, many) if chosen in files else None
 
 
 def find_dataset(folder: str | Path, *, name: str | None = None) -> DataSet:
     """The data set in a folder, packed or not: recognised by its files, and by the folder's name.
 
-    `name` is one of `LAYOUTS`; it is needed only where several sets have the same files and the
-    folder's name does not tell them apart.
+    A folder that is none of the public sets is one's own, and called "own", if it has a file
+    train.*, one valid.* (or vali.*, validation.*) and one test.*, each in a format that `rf.read`
+    knows. `name` is one of `LAYOUTS`; it is needed only where several sets have the same files and
+    the folder's name does not tell them apart, or to say that a set is one's own.
 
     >>> root = Path(tempfile.mkdtemp()) / "MQ2008"
     >>> for fold in range(1, 6):
@@ -124,12 +136,15 @@ def find_dataset(folder: str | Path, *, name: str | None = None) -> DataSet:
     place = Path(folder)
     if not place.is_dir():
         raise RankforceError(
-            f"{folder} is no folder: give one with a data set as it is distributed"
+            f"{folder} is no folder: give one with a data set as it is distributed, or your own"
         )
     names = [*LAYOUTS] if name is None else [check_choice("the name of a data set", name, LAYOUTS)]
     called = re.sub(r"[^a-z0-9]", "", "".join(place.resolve().parts[-2:]).lower())
     told = [one for one in names if name or re.search(LAYOUTS[one].words, called)]
-    found = {one: folds for one in names if (folds := _find(place, LAYOUTS[one], one in told))}
+    known = [one for one in names if one != OWN]
+    found = {one: folds for one in known if (folds := _find(place, LAYOUTS[one], one in told))}
+    if not found and OWN in names and (folds := _find(place, LAYOUTS[OWN], True)):
+        found = {OWN: folds}
     if not found:
         inside = sorted(path.name for path in place.iterdir())
         wanted: dict[str, list[str]] = {}
@@ -149,6 +164,8 @@ def find_dataset(folder: str | Path, *, name: str | None = None) -> DataSet:
 
 def _wanted(layout: Layout) -> str:
     named = [Path(layout.folder, name.format(fold=1)).as_posix() for name in layout.files if name]
+    if layout is LAYOUTS[OWN]:
+        return f"{', '.join(named).replace('|', ' or ')} in any format"
     if layout.pieces:
         return f"{', '.join(named)} or {layout.pieces[0]} to {layout.pieces[-1]}"
     needs_name = layout.files == SPLIT and not layout.folder
@@ -184,11 +201,33 @@ def _go_round(pieces: tuple[Path, ...], fold: int) -> Files:
 
 def _there(place: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
     """The files of these names, packed or not; empty if one is not there."""
-    found = [
-        next((path for end in ("", *PACKINGS) if (path := place / f"{name}{end}").is_file()), None)
-        for name in names
-    ]
+    found = [_file(place, name) for name in names]
     return tuple(path for path in found if path is not None) if None not in found else ()
+
+
+def _file(place: Path, name: str) -> Path | None:
+    """The one file of a name, which may be open: see `Layout.files`."""
+    stems, is_open, _ = name.partition(".*")
+    kinds = FORMATS.values() if is_open else ()
+    endings = [end for kind in kinds for end in kind.endings + kind.also_read] or [""]
+    names = [stem + ending for stem in stems.split("|") for ending in endings]
+    found = [path for one in names if (path := _packed_or_not(place, one)) is not None]
+    if len(found) > 1:
+        there = " and ".join(path.name for path in found)
+        raise RankforceError(f"{place} has {there}: expected one of them")
+    return found[0] if found else None
+
+
+def _packed_or_not(place: Path, name: str) -> Path | None:
+    paths = (place / f"{name}{end}" for end in ("", *PACKINGS))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _read_own(files: Files, part: str, queries: int | None) -> RankingData:
+    train = read(files["train"][0])
+    needs = ("label", "qid")
+    data = train if part == "train" else read(files[part][0], like=train, needs=needs)
+    return data if queries is None else data.take_queries(range(min(queries, len(data.sizes))))
 
 
 def _read(files: tuple[Path, ...], layout: Layout, queries: int | None) -> RankingData:
@@ -206,7 +245,7 @@ def _read(files: tuple[Path, ...], layout: Layout, queries: int | None) -> Ranki
                 raise RankforceError(str(error).replace(str(copy), str(files[0]))) from None
         data.origin = {}
     top = data.labels.max(initial=0.0)
-    if top > layout.largest_label:
+    if layout.largest_label is not None and top > layout.largest_label:
         raise RankforceError(
             f"{files[0]} has a label {top:g}: expected labels from 0 to {layout.largest_label}"
         )
@@ -217,28 +256,17 @@ def _taken(files: tuple[Path, ...], queries: int | None) -> Iterator[bytes]:
     """The text of these files, one behind the other, up to the end of so many queries."""
     seen, last = 0, b""
     for path in files:
-        for block in _blocks(path):
-            for line in QUERY.finditer(block) if queries is not None else ():
-                if line[1] != last:
-                    seen, last = seen + 1, line[1]
-                if queries is not None and seen > queries:
-                    yield block[: line.start()]
-                    return
-            yield block
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines of a file, many at a time."""
-    rest = b""
-    room = bytearray(BLOCK_BYTES)
-    with Source(path) as source:
-        while count := source.fill(memoryview(room)):
-            text = rest + room[:count]
-            end = text.rfind(b"\n") + 1
-            rest = text[end:]
-            yield text[:end]
-    if rest:
-        yield rest + b"\n"
+        with open_blocks(path) as blocks:
+            for block in blocks:
+                begin, end, _ = block.pieces[0]
+                text = bytes(block.text[begin:end])
+                for line in QUERY.finditer(text) if queries is not None else ():
+                    if line[1] != last:
+                        seen, last = seen + 1, line[1]
+                    if queries is not None and seen > queries:
+                        yield text[: line.start()]
+                        return
+                yield text
 
 
 def _tame(block: bytes) -> bytes:

@@ -63,4 +63,5 @@ def _domain(one: Dimension) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    """A value of Python's own types; not `types.plain`, which has no place for tau = inf."""
     return value.item() if isinstance(value, np.generic) else value

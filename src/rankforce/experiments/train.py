@@ -29,6 +29,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+DATA_KEYS = ("train", "valid", "columns", "labels", "preferences")  # of a config
+
 
 class NotSavedError(RankforceError):
     """The model is trained, but not where it should be; `ranker` has it."""
@@ -59,14 +61,6 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     """
     from rankforce.training.ranker import Ranker
 
-    config = dict(config)
-    if config.get("train") is None:
-        raise RankforceError("nothing to train on: give train, a file or a RankingData")
-    columns = dict(config.get("columns") or {})
-    if config.get("labels"):
-        columns["labels"] = config["labels"]
-    given = config.get("valid")
-    entries = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     ranker = Ranker(**{key: value for key, value in config.items() if key not in RUN_KEYS})
     ranker.settings()  # a mistake among the parameters shows before any file is read
     out = config.get("out")
@@ -75,12 +69,7 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     watchers: list[Any] = [_recorder(config["diagnose"])] if config.get("diagnose") else []
     if config.get("log_to"):
         watchers.append(_logger(config["log_to"]))
-    data = _data(config["train"], columns)
-    if config.get("preferences"):
-        from rankforce.formats.preferences import read_preferences
-
-        data = data.with_preferences(read_preferences(config["preferences"], data))
-    valid = [_data(entry, columns, like=data) for entry in entries]
+    data, valid = open_sets(config)
     ranker.fit(data, eval_set=valid, callbacks=[*watchers, *callbacks])
     if out is not None:
         _save(ranker, Path(out))
@@ -156,6 +145,29 @@ def _logger(wanted: Any) -> LogTo:
         return log_to(**wanted)
     except (TypeError, ValueError) as error:
         raise RankforceError(f"log_to: {error}") from None
+
+
+def open_sets(config: Mapping[str, Any]) -> tuple[RankingData, list[RankingData]]:
+    """What a config trains on, with its preferences, and what it watches: see `train`.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> open_sets({"train": data, "valid": data.take_queries([0, 1]), "k": 5})[1]
+    [RankingData(27 rows, 2 queries, 699 features)]
+    """
+    if config.get("train") is None:
+        raise RankforceError("nothing to train on: give train, a file or a RankingData")
+    columns = dict(config.get("columns") or {})
+    if config.get("labels"):
+        columns["labels"] = config["labels"]
+    data = _data(config["train"], columns)
+    if config.get("preferences"):
+        from rankforce.formats.preferences import read_preferences
+
+        data = data.with_preferences(read_preferences(config["preferences"], data))
+    given = config.get("valid")
+    entries = [] if given is None else given if isinstance(given, (list, tuple)) else [given]
+    return data, [_data(entry, columns, like=data) for entry in entries]
 
 
 def _data(entry: Any, columns: Mapping[str, Any], like: RankingData | None = None) -> RankingData:

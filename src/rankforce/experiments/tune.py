@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import re
 import sys
 import threading
@@ -15,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from rankforce.common.checks import check_number, check_whole
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.common.live_line import LiveLine, clock
+from rankforce.common.files import check_folder
+from rankforce.common.live_line import Voice, clock
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
@@ -25,9 +25,11 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import find_engine
 from rankforce.experiments.search import make_searcher
 from rankforce.experiments.space import Point, default_space, place, read_space, start_of
+from rankforce.experiments.train import DATA_KEYS, open_sets
 from rankforce.experiments.trials import DONE, FAILED, PRUNED, Follow, Storage, Trial
 from rankforce.experiments.tuning import Tuning
 from rankforce.forces.base import AnyObjective
+from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.ranker import Ranker
@@ -36,7 +38,8 @@ from rankforce.training.watch import Watched, best_iteration, make_metrics
 
 TRIALS = 40  # as Adalia et al. 2025, section 6.4, and as many trees as there
 USUAL = {"n_estimators": 1000, "early_stopping_rounds": 100}
-LOGGER = logging.getLogger("rankforce")
+# What a config may say of the search itself, under [tune].
+ASKED = ("folds", "metric", "searcher", "trials", "time", "jobs", "space", "prune")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -101,20 +104,57 @@ def tune(
         return study.result()
 
 
+def tune_from(config: Mapping[str, Any], **asked: Any) -> Tuning:
+    """Search as `config` says, and save what is found if `config` has `out`.
+
+    Keys: `train`, `valid` (one at most), `columns`, `labels` and `preferences` as for `rf.train`,
+    `out` (a folder, which also keeps trials: the same call goes on where it was left), `tune` (a
+    table of `ASKED`), and every parameter of `Ranker`, which is not searched. What is `asked` here
+    goes before what `tune` says.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> table = {"searcher": "random", "folds": 2, "trials": 9, "space": {"num_leaves": [3, 4]}}
+    >>> found = tune_from({"train": data, "n_estimators": 2, "progress": False, "tune": table},
+    ...                   trials=2)
+    >>> len(found.trials)
+    2
+    """
+    table = config.get("tune", {})
+    if not isinstance(table, Mapping) or {*table} - {*ASKED}:
+        raise RankforceError(f"[tune] is {table!r}: it may have {', '.join(ASKED)}")
+    place = None if config.get("out") is None else Path(config["out"])
+    if place is not None:
+        check_folder(place, "out")
+    data, judges = open_sets(config)
+    if len(judges) > 1:
+        raise RankforceError(f"valid has {len(judges)} data sets: a search has one that judges")
+    given = {key: one for key, one in config.items() if key not in (*DATA_KEYS, "out", "tune")}
+    given |= {**table, **asked}
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+        given["storage"] = place / "trials.jsonl"
+    found = tune(data, valid=judges[0] if judges else None, **given)
+    pairs = config.get("preferences")
+    if pairs and not is_stream(pairs):
+        found.files["preferences"] = {"file": str(pairs)}
+    if place is not None:
+        found.save(place)
+    return found
+
+
 def read_time(given: float | str) -> float:
     """Seconds from a number, or a text with a unit.
 
     >>> read_time(90), read_time("10m"), read_time("1.5h")
     (90.0, 600.0, 5400.0)
     """
-    named = re.fullmatch(r"\s*([\d.]+)\s*([smh]?)\s*", str(given))
-    try:
-        assert named is not None
-        return check_number("time", float(named[1]) * UNITS[named[2]], least=0.0)
-    except (AssertionError, ValueError):
+    named = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([smh]?)\s*", str(given))
+    if named is None:
         raise RankforceError(
             f"time is {given!r}: it must be seconds, or a number with s, m or h, as in 10m"
-        ) from None
+        )
+    return float(named[1]) * UNITS[named[2]]
 
 
 class Study:
@@ -192,7 +232,7 @@ class Study:
         taken = {one.number for one in self.trials}
         numbers = (number for number in itertools.count() if number not in taken)
         begun = monotonic()
-        line = _Line(progress, None if seconds is not None else trials, len(self.trials))
+        voice = Voice(progress)
         running: dict[Future[Trial], int] = {}
         pool = ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-trial")
         threads = max(count_threads(self.threads) // jobs, 1)
@@ -219,11 +259,20 @@ class Study:
                         kept.add(trial)
                     self.trials.append(trial)
                     search.tell(trial.number, trial.point, self._cost(trial))
-                    line.show(trial, self.best, self.metrics[0].key)
+                    text = describe(
+                        trial,
+                        self.best,
+                        self.metrics[0].key,
+                        done=len(self.trials),
+                        fresh=len(self.trials) - len(taken),
+                        total=None if seconds is not None else trials,
+                        seconds=voice.seconds,
+                    )
+                    voice.for_now(text, always=True)
         finally:
             self._is_over.set()
             pool.shutdown()
-            line.end()
+            voice.end()
 
     def _cost(self, trial: Trial) -> float | None:
         if trial.value is None:
@@ -296,41 +345,36 @@ class Study:
         )
 
 
-class _Line:
-    """What a search says: a live line in a terminal, else a line for each trial."""
+def describe(
+    trial: Trial,
+    best: Trial | None,
+    metric: str,
+    *,
+    done: int,
+    fresh: int,
+    total: int | None,
+    seconds: float,
+) -> str:
+    """One line: a trial that ended, the best one, and the time left, or spent without a total.
 
-    def __init__(self, wish: bool | None, total: int | None, before: int) -> None:
-        self._wish, self._total, self._before = wish, total, before
-        self._live = LiveLine(sys.stderr) if wish is not False and sys.stderr.isatty() else None
-        self._begun = monotonic()
-        self._done = before
+    `done` trials are there, of which `fresh` are of this session, after so many seconds.
 
-    def show(self, trial: Trial, best: Trial | None, metric: str) -> None:
-        """A trial has ended."""
-        self._done += 1
-        of = f"/{self._total}" if self._total else ""
-        value = "" if trial.value is None else f" {trial.value:.4f}"
-        parts = [f"trial {self._done}{of}", f"{trial.state}{value}"]
-        if best is not None:
-            parts.append(f"best {metric} {best.value:.4f} (trial {best.number})")
-        spent = monotonic() - self._begun
-        if self._total:
-            left = spent / (self._done - self._before) * (self._total - self._done)
-            parts.append(f"{clock(round(left))} left")
-        else:
-            parts.append(clock(round(spent)))
-        text = "  ".join(parts)
-        if self._live is not None:
-            self._live.draw(text)
-        elif self._wish:
-            print(text, file=sys.stderr, flush=True)
-        elif self._wish is None:
-            LOGGER.info(text)
-
-    def end(self) -> None:
-        """Leave the live line standing."""
-        if self._live is not None:
-            self._live.keep()
+    >>> trial = Trial(3, {}, DONE, 0.5)
+    >>> describe(trial, trial, "ndcg@5", done=4, fresh=2, total=40, seconds=20.0)
+    'trial 4/40  done 0.5000  best ndcg@5 0.5000 (trial 3)  6:00 left'
+    >>> describe(Trial(4, {}, FAILED), None, "ndcg@5", done=5, fresh=3, total=None, seconds=20.0)
+    'trial 5  failed  0:20'
+    """
+    of = f"/{total}" if total else ""
+    value = "" if trial.value is None else f" {trial.value:.4f}"
+    parts = [f"trial {done}{of}", f"{trial.state}{value}"]
+    if best is not None:
+        parts.append(f"best {metric} {best.value:.4f} (trial {best.number})")
+    if total:
+        parts.append(f"{clock(round(seconds / fresh * (total - done)))} left")
+    else:
+        parts.append(clock(round(seconds)))
+    return "  ".join(parts)
 
 
 def _fold(data: RankingData, folds: int, seed: int) -> list[tuple[RankingData, RankingData]]:

@@ -6,20 +6,18 @@ import contextlib
 import os
 import re
 import sys
-import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.live_line import LiveLine, clock
+from rankforce.common.live_line import Voice, clock
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.read import make_asked, read
 from rankforce.formats.registry import Format, format_to_read, format_to_write
 from rankforce.formats.streams import PathLike, is_stream, local_file
 from rankforce.formats.trec import write_qrels
 
-DRAW_EVERY = 0.1  # seconds between two redraws of the bar
 QRELS = "qrels"  # a target that is no format of data: it has the labels alone
 ROW = re.compile(r"(\brow |\bweight\[)(\d+)")  # in a message
 
@@ -99,47 +97,39 @@ def _watched(
 class Bar:
     """What a conversion says on standard error: a live line in a terminal, and one at the end."""
 
-    def __init__(
-        self, source: Path, target: Path, *, is_wanted: bool, stream: TextIO | None = None
-    ) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._is_wanted = is_wanted
-        self._is_live = is_wanted and self._stream.isatty()
+    def __init__(self, source: Path, target: Path, *, is_wanted: bool) -> None:
+        self._voice = Voice(is_wanted)
         self._source, self._target = source, target
         self._megabytes = source.stat().st_size / 1e6
-        self._begin = self._start = self._last = self._shown = time.monotonic()
+        self._start = self._last = 0.0
         self._what = ""
-        self._line = LiveLine(self._stream)
 
     def seen(self, what: str, share: float) -> None:
         """This share of the file has been read; another word for it is another pass."""
-        now = time.monotonic()
         if what != self._what:
             self._what, self._start = what, self._last
-        self._last = now
-        if not self._is_live or now - self._shown < DRAW_EVERY:
-            return
-        self._shown = now
-        self._line.draw(describe(self._what, share, self._megabytes, now - self._start))
+        self._last = self._voice.seconds
+        if self._voice.is_live:
+            seconds = self._last - self._start
+            self._voice.for_now(describe(what, share, self._megabytes, seconds))
 
     def say(self, text: str) -> None:
         """One line that stays, whether a bar is wanted or not."""
         self.clear()
-        print(text, file=self._stream, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """Take the live line away."""
-        self._line.clear()
+        self._voice.clear()
 
     def finish(self, rows: int) -> None:
         """The file is there."""
-        seconds = time.monotonic() - self._begin
+        seconds = self._voice.seconds
         speed = self._megabytes / max(seconds, 1e-9)
-        if self._is_wanted:
-            self.say(
-                f"{self._source} -> {self._target}: {rows} rows, {self._megabytes:.1f} MB read "
-                f"in {clock(round(seconds))} ({speed:.1f} MB/s)"
-            )
+        self._voice.say(
+            f"{self._source} -> {self._target}: {rows} rows, {self._megabytes:.1f} MB read "
+            f"in {clock(round(seconds))} ({speed:.1f} MB/s)"
+        )
 
 
 def describe(what: str, share: float, megabytes: float, seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankforce.experiments.trials import PRUNED
 from rankforce.show.plots.style import COLORS, WIDTH, Axes, log_trees, panels, style
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 HEIGHT = 1.7  # inches of a row
-PRUNED = "0.6"
+GREY = "0.6"
 WIDE = 100  # the ratio from which an axis has room for powers of ten alone
 
 
@@ -33,8 +34,8 @@ def tuning(found: Tuning) -> Axes:
             for trial in known:
                 x = trial.point[name]
                 x = one.index(x) if isinstance(one, list) else x
-                is_best, is_pruned = trial.number == found.best.number, trial.state == "pruned"
-                color = COLORS[1] if is_best else PRUNED if is_pruned else COLORS[0]
+                is_best, is_pruned = trial.number == found.best.number, trial.state == PRUNED
+                color = COLORS[1] if is_best else GREY if is_pruned else COLORS[0]
                 panel.scatter(
                     x,
                     trial.value,

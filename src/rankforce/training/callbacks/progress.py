@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-import sys
-import time
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from rankforce.common.live_line import LiveLine, clock
+from rankforce.common.live_line import Voice, clock
 from rankforce.training.watch import Evaluation
-
-LOGGER = logging.getLogger("rankforce")
-# Seconds between two lines in a log, and between two redraws of a terminal's line.
-LOG_EVERY = 10.0
-DRAW_EVERY = 0.1
 
 
 class Progress:
-    """A callback that shows trees as they come.
-
-    `wish` is None (a live line in a terminal, else lines to the logger "rankforce"), True (lines on
-    standard error whatever it is) or False (silence).
-    """
+    """A callback that shows trees as they come; `wish` and `stream` are those of a `Voice`."""
 
     def __init__(self, total: int, wish: bool | None, *, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._is_live = wish is not False and self._stream.isatty()
-        self._is_plain = wish is True and not self._is_live
-        self._is_logged = wish is None and not self._is_live
+        self._voice = Voice(wish, stream=stream)
         self._total = total
-        self._start = self._shown = time.monotonic()
         # The first tree of this run, and when it was there: set-up is in its time.
         self._first: tuple[int, float] | None = None
-        self._line = LiveLine(self._stream)
 
     def say(self, text: str) -> None:
         """One line that stays."""
-        if self._is_live or self._is_plain:
-            self._line.clear()
-            print(text, file=self._stream, flush=True)
-        elif self._is_logged:
-            LOGGER.info(text)
+        self._voice.say(text)
 
     def __call__(self, moment: Any) -> None:
         """After each tree."""
@@ -51,27 +30,19 @@ class Progress:
 
     def see_end(self, status: str) -> None:
         """Leave the live line standing."""
-        self._line.keep()
+        self._voice.end()
 
     def update(
         self, done: int, found: Sequence[Evaluation], best: int | None, seen: str = ""
     ) -> None:
         """`done` trees are there; `seen` is what a recorder saw of them."""
-        now = time.monotonic()
+        seconds = self._voice.seconds
         is_end, is_first = done == self._total, self._first is None
-        self._first = self._first or (done, now)
-        wait = DRAW_EVERY if self._is_live else LOG_EVERY
-        if not is_first and not is_end and now - self._shown < wait:
-            return
-        self._shown = now
-        fresh, since = done - self._first[0], now - self._first[1]
+        self._first = self._first or (done, seconds)
+        fresh, since = done - self._first[0], seconds - self._first[1]
         speed = fresh / max(since, 1e-9) if fresh else None
-        seconds = now - self._start
         text = describe(done, self._total, found, best, speed=speed, seconds=seconds, seen=seen)
-        if not self._is_live:
-            self.say(text)
-            return
-        self._line.draw(text)
+        self._voice.for_now(text, always=is_first or is_end)
 
 
 def describe(
