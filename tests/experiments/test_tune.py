@@ -228,3 +228,19 @@ def test_a_searcher_that_is_not_there(
     monkeypatch.delitem(sys.modules, "rankforce.experiments.search_optuna", raising=False)
     with pytest.raises(rf.RankforceError, match=r"needs optuna: pip install 'rankforce\[tune\]'"):
         search(data, searcher="optuna")
+
+
+def test_auto_is_settled_before_the_search(caplog: pytest.LogCaptureFixture) -> None:
+    """Its tau and mu are searched, and the reason is said once."""
+    train, valid = (rf.make_data("yahoo", queries=20, seed=seed) for seed in (0, 1))
+    given: dict[str, Any] = {"valid": valid, "metric": "p@5, ndcg", "trials": 2, "n_estimators": 3}
+    given |= {"searcher": "random", "threads": 1}
+    with caplog.at_level("INFO", logger="rankforce"):
+        auto = rf.tune(train, objective="auto", **given)
+    assert sum(line.startswith("auto: LambdaGap-X++@5 for P@5") for line in caplog.messages) == 1
+    named = rf.tune(train, objective="LambdaGap-X++", k=5, progress=False, **given)
+    assert {"tau", "mu"} <= {*auto.space}
+    assert auto.space == named.space
+    assert [one.value for one in auto.trials] == [one.value for one in named.trials]
+    assert (auto.settings["objective"], auto.settings["k"]) == ("LambdaGap-X++", 5)
+    assert auto.settings["eval_metric"] == ["P@5", "NDCG"]

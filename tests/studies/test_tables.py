@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,13 @@ class Told(Study):
         sets = [make_set("yahoo", queries=QUERIES, seed=0)._replace(name=name) for name in names]
         super().__init__(sets, Rules(3, {"p@5": ["p@5"]}))
         self.asked: list[Trial] = []
+        self._draw = cache(self._drawn)
 
     def train(self, run: Trial) -> Outcome:
         self.asked.append(run)
+        return self._draw(run)
+
+    def _drawn(self, run: Trial) -> Outcome:
         key = f"{run.objective!r}{run[1:]}".encode()
         rng = np.random.default_rng(list(key))
         metrics = [f"{name}@{k}" for name in ("P", "NDCG") for k in range(1, 16)]
@@ -83,7 +88,7 @@ def test_a_score_is_the_mean_over_the_queries_of_all_folds() -> None:
 
 
 def test_marks_are_those_of_the_paper_and_only_for_what_is_better() -> None:
-    table = make(ALL["001", "table-4"], Told("a", "b", "c"), cutoffs=[5, 10, 15])
+    table = make(ALL["001", "table-4"], Told("a"), cutoffs=[5, 10])
     levels = {"***": 0.001, "**": 0.01, "*": 0.05}
     marked = 0
     for one in table.records:

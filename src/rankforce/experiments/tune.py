@@ -28,12 +28,14 @@ from rankforce.experiments.space import Point, default_space, place, read_space,
 from rankforce.experiments.train import DATA_KEYS, open_sets
 from rankforce.experiments.trials import DONE, FAILED, PRUNED, Follow, Storage, Trial
 from rankforce.experiments.tuning import Tuning
+from rankforce.forces.auto import Choice, is_auto
 from rankforce.forces.base import AnyObjective
 from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint
+from rankforce.training.settings import settle_auto
 from rankforce.training.watch import Watched, best_iteration, make_metrics
 
 TRIALS = 40  # as Adalia et al. 2025, section 6.4, and as many trees as there
@@ -176,6 +178,10 @@ class Study:
         if isinstance(given.get("objective"), AnyObjective):
             given["objective"] = _as_table(given["objective"])
         wanted = metric if metric is not None else given.pop("eval_metric", None)
+        self.choice: Choice | None = None
+        if is_auto(given.get("objective")):
+            given = settle_auto({**given, "eval_metric": wanted})
+            self.choice, wanted = given.pop("choice"), given.pop("eval_metric", None)
         self.threads = given.pop("threads", None)
         self.space = default_space(given) if space is None else read_space(space)
         self.settings = {**usual, **given}
@@ -233,6 +239,8 @@ class Study:
         numbers = (number for number in itertools.count() if number not in taken)
         begun = monotonic()
         voice = Voice(progress)
+        if self.choice is not None:
+            voice.say(str(self.choice))
         running: dict[Future[Trial], int] = {}
         pool = ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-trial")
         threads = max(count_threads(self.threads) // jobs, 1)

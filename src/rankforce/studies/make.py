@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
@@ -12,7 +10,7 @@ from typing import TextIO
 from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import write_whole
-from rankforce.common.live_line import LiveLine, clock
+from rankforce.common.live_line import Voice
 from rankforce.show.plots.style import FORMATS, save, style
 from rankforce.studies import adalia, marcuzzi, svore, tunys
 from rankforce.studies.figure import FIGURES as FIGURES_OF
@@ -27,7 +25,6 @@ QUERIES, TREES = 200, 60
 SHAPES = ("mslr", "istella-s")
 METRICS = {"ndcg@3": ["ndcg@1", "ndcg@3", "ndcg@10"], "ndcg@5": ["ndcg@5"], "p@5": ["p@5"]}
 SETTINGS = {"learning_rate": tunys.RATES[0], "num_leaves": 15}
-LOG_EVERY = 10.0  # seconds without a line, where there is no terminal to draw in
 
 
 def make_figures(
@@ -61,19 +58,19 @@ def make_figures(
         seed=check_whole("seed", seed, least=0),
     )
     folder = make_folder(out)
-    told = Told(sys.stderr if stream is None else stream)
+    voice = Voice(True, stream=stream, is_timed=True)
     sets = [make_set(shape, queries=many, seed=rules.seed) for shape in SHAPES]
-    study = Study(sets, rules, say=told.for_now)
+    study = Study(sets, rules, say=voice.for_now)
     for figure in chosen:
         study.plan(figure.wants(study))
     paths, drawn = [], {}
     for figure in chosen:
         drawn[figure] = figure.draw(study)
         paths.append(save(drawn[figure].axes, folder / f"{figure.name}.{ending}"))
-        told.keep(f"{paths[-1]}  {figure.source}")
+        voice.say(f"{paths[-1]}  {figure.source}")
     page = folder / PAGE
     write_whole(page, describe(drawn, f"{many} synthetic queries", rules, ending))
-    told.keep(f"{page}  what they show")
+    voice.say(f"{page}  what they show")
     return [*paths, page]
 
 
@@ -134,29 +131,3 @@ def count_held(findings: Sequence[Finding]) -> str:
         if held:
             said.append(f"Of {whose} {sum(held)} of {len(held)} hold.")
     return " ".join(said)
-
-
-class Told:
-    """Progress: a line that changes in a terminal, and lines that stay."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._line = LiveLine(stream) if stream.isatty() else None
-        self._start = self._last = time.monotonic()
-
-    def for_now(self, text: str) -> None:
-        """What goes on."""
-        if self._line is not None:
-            self._line.draw(f"{self._clock()}  {text}")
-        elif time.monotonic() - self._last > LOG_EVERY:
-            self.keep(text)
-
-    def keep(self, text: str) -> None:
-        """What is done."""
-        if self._line is not None:
-            self._line.clear()
-        print(f"{self._clock()}  {text}", file=self._stream, flush=True)
-        self._last = time.monotonic()
-
-    def _clock(self) -> str:
-        return clock(round(time.monotonic() - self._start))

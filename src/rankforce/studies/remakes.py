@@ -196,65 +196,43 @@ def _ungraded(keys: Keys) -> Keys:
     return keys | {"algorithm": "LambdaRank-NDCG"}
 
 
+def _ndcg(keys: Keys) -> str:
+    return f"NDCG@{keys['k']}"
+
+
+_EXTENDED = Remake("000", "5", _marcuzzi, mean_percent, metric=_ndcg, against=_wider)
+_TIMED = Remake("001", "5", _adalia, lambda cells, keys: _time(cells, keys, to_best=False))
+_GAPS = Remake("001", "4", _adalia, mean_percent, metric=_precision, against=_lambdarank)
+_SETTINGS = Remake("001", "A1", _tuned, _chosen, on_one_fold=True, is_tuned=True)
+_MOVING = Remake("002", "2", _scheduled, mean_percent, metric=_ndcg, against=_gradient)
+
 REMAKES: dict[str, list[Remake]] = {
     "000": [
-        Remake(
-            "000",
-            "5",
-            _marcuzzi,
-            mean_percent,
-            metric=lambda keys: f"NDCG@{keys['k']}",
-            against=_wider,
-        ),
-        Remake(
-            "000",
-            "5",
-            _marcuzzi,
-            mean_percent,
-            metric=lambda keys: f"NDCG@{keys['k']}",
+        _EXTENDED,
+        _EXTENDED._replace(
             against=_by_deficit,
             adapt=_by_label,
             suffix="-label",
             says='Lambda-eX with missed="label", the set X as section 4.1 prints it, against '
-            'missed="deficit", the authors\' code',
+            'missed="deficit", as the authors\' code has it',
         ),
         Remake("000", "6", _marcuzzi, _milliseconds),
     ],
     "001": [
-        Remake(
-            "001",
-            "4",
-            _adalia,
-            mean_percent,
-            metric=_precision,
-            against=_lambdarank,
+        _GAPS._replace(test="permutation"),
+        _GAPS._replace(
             test="permutation",
-        ),
-        Remake(
-            "001",
-            "4",
-            _adalia,
-            mean_percent,
-            metric=lambda keys: f"NDCG@{keys['k']}",
+            metric=_ndcg,
             against=lambda keys: keys | {"algorithm": "LambdaRank-NDCG"},
-            test="permutation",
             suffix="-ndcg",
             says="NDCG@k in place of P@k, against LambdaRank-NDCG",
         ),
-        Remake("001", "5", _adalia, lambda cells, keys: _time(cells, keys, to_best=False)),
-        Remake("001", "6", _adalia, lambda cells, keys: _time(cells, keys, to_best=True)),
-        Remake(
-            "001",
-            "8",
-            _tuned,
-            mean_percent,
-            metric=_precision,
-            against=_lambdarank,
-            test="permutation",
-        ),
-        Remake("001", "A1", _tuned, _chosen, on_one_fold=True, is_for=_is_not_others),
-        Remake("001", "A2", _tuned, _chosen, on_one_fold=True, is_for="istella-s".__eq__),
-        Remake("001", "A3", _tuned, _chosen, on_one_fold=True, is_for="yahoo-1".__eq__),
+        _TIMED,
+        _TIMED._replace(number="6", fill=lambda cells, keys: _time(cells, keys, to_best=True)),
+        _GAPS._replace(test="permutation", number="8", trials=_tuned, is_tuned=True),
+        _SETTINGS._replace(is_for=_is_not_others),
+        _SETTINGS._replace(number="A2", is_for="istella-s".__eq__),
+        _SETTINGS._replace(number="A3", is_for="yahoo-1".__eq__),
     ],
     "002": [
         Remake(
@@ -269,15 +247,6 @@ REMAKES: dict[str, list[Remake]] = {
             needs="clicks",
             adapt=lambda keys: keys if keys["clicks"] == "query" else None,
         ),
-        Remake(
-            "002",
-            "2",
-            _scheduled,
-            mean_percent,
-            metric=lambda keys: f"NDCG@{keys['k']}",
-            decides=lambda keys: CHOOSES,
-            against=_gradient,
-            test="t",
-        ),
+        _MOVING._replace(decides=lambda keys: CHOOSES, test="t"),
     ],
 }

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from rankforce.common.checks import check_choice, check_whole, listed
 from rankforce.common.errors import RankforceError
+from rankforce.common.live_line import Voice
+from rankforce.experiments.search import SEARCHERS, make_searcher
 from rankforce.show.plots.style import save, style
 from rankforce.studies import adalia, marcuzzi, svore
 from rankforce.studies.account import Reproduced, write_report
-from rankforce.studies.figure import FIGURES, Figure
-from rankforce.studies.make import Told, make_folder
+from rankforce.studies.figure import FIGURES, Drawn, Figure
+from rankforce.studies.make import make_folder
 from rankforce.studies.remakes import REMAKES, metrics_of, settings_of
 from rankforce.studies.sets import TRAIN, StudySet, open_set
 from rankforce.studies.study import K, Rules, Study
-from rankforce.studies.tables import Keys, Remake, make_table, wants_of
+from rankforce.studies.tables import Remake, make_table, wants_of
 
 PAPERS = {"000": marcuzzi, "001": adalia, "002": svore}
 NAMES = {"marcuzzi": "000", "adalia": "001", "svore": "002"}
@@ -71,74 +72,85 @@ def reproduce(
     >>> sorted(path.name for path in Path(place).iterdir())
     ['report.html', 'report.json', 'report.md', 'runs']
     """
-    number = NAMES.get(paper.lower(), paper)
-    check_choice("the study", number, PAPERS)
+    number = check_choice("the study", NAMES.get(paper.lower(), paper), PAPERS)
     with style():  # without matplotlib, say so before anything is trained
-        remakes, figures = choose_parts(number, only)
-    if not data:
-        raise RankforceError("there is no data: give a folder, or made:mslr for synthetic queries")
+        parts = choose_parts(number, only)
     limit = None if queries is None else check_whole("queries", queries, least=2)
     own_seed = check_whole("seed", seed, least=0)
-    sets = [open_set(one, queries=limit, seed=own_seed) for one in data]
-    folder = make_folder(out)
-    told = Told(sys.stderr if stream is None else stream)
+    sets = _open(data, limit, own_seed)
     wanted = [check_whole("k", k, least=1) for k in cutoffs]
-    has_clicks = (
-        all("clicks" in one.read(TRAIN, 1).sources for one in sets) if number == "002" else False
-    )
+    many = None if folds is None else check_whole("folds", folds, least=1)
+    has_clicks = number == "002" and all("clicks" in one.read(TRAIN, 1).sources for one in sets)
     rules = Rules(
         check_whole("trees", trees, least=2),
         metrics_of(number, sorted({*wanted, K}), clicks=has_clicks),
         {one.name: settings_of(number, one.name) | dict(settings or {}) for one in sets},
         trials=check_whole("trials", trials, least=1),
-        searcher=searcher,
+        searcher=check_choice("the searcher", searcher, SEARCHERS),
         seed=own_seed,
         threads=threads,
     )
-    study = Study(sets, rules, keep=make_folder(folder / KEPT), say=told.for_now)
-    many = None if folds is None else check_whole("folds", folds, least=1)
-
-    def folds_of(one: StudySet) -> Sequence[int]:
-        usual = 1 if one.name in ONE_FOLD else one.folds
-        return range(1, min(one.folds, many or usual) + 1)
-
-    parts: list[Remake | Figure] = [*remakes, *figures]
+    if any(isinstance(one, Remake) and one.is_tuned for one in parts):
+        make_searcher(rules.searcher, {"num_leaves": [7, 15]}, {"num_leaves": 7}, 0)  # is it there?
+    folder = make_folder(out)
+    voice = Voice(True, stream=stream, is_timed=True)
+    study = Study(sets, rules, keep=make_folder(folder / KEPT), say=voice.for_now)
     left_out = [
         f"{part.name} needs a column of {part.needs}, which the data has not"
         for part in parts
         if part.needs and not has_clicks
     ]
-    remakes = [one for one in remakes if not one.needs or has_clicks]
-    figures = [one for one in figures if not one.needs or has_clicks]
-    cells = {one.name: _cells(one, number, wanted, algorithms) for one in remakes}
-    for one in remakes:
-        study.plan(wants_of(one, study, folds_of, cells[one.name]))
-    for name in study.sets:
-        for figure in figures:
-            study.only(name).plan(figure.wants(study.only(name)))
-    study.work()
-    tables = {
-        one.name: make_table(one, study, folds_of, cells[one.name])
-        for one in remakes
-        if cells[one.name]
+    kept = [part for part in parts if not part.needs or has_clicks]
+    remakes = {one.name: one for one in kept if isinstance(one, Remake)}
+    figures = [one for one in kept if isinstance(one, Figure)]
+
+    def folds_of(one: StudySet) -> Sequence[int]:
+        usual = 1 if one.name in ONE_FOLD else one.folds
+        return range(1, min(one.folds, many or usual) + 1)
+
+    tens = range(1, 11)  # the cutoffs of 002
+    cells = {
+        name: one.keys(tens if number == "002" else wanted, algorithms)
+        for name, one in remakes.items()
     }
-    drawn = {}
-    for name in study.sets:
-        for figure in figures:
-            made = figure.draw(study.only(name))
-            file = f"{figure.name}-{name.replace(':', '-')}.png"
-            save(made.axes, folder / file)
-            drawn[file] = figure, made
-            told.keep(f"{folder / file}  {figure.source}")
-    own = {one.name: one for one in remakes if one.name in tables}
-    found = Reproduced(number, study, tables, own, drawn, left_out)
+    for name, one in remakes.items():
+        study.plan(wants_of(one, study, folds_of, cells[name]))
+    for part in map(study.only, study.sets):
+        part.plan([want for figure in figures for want in figure.wants(part)])
+    study.work()
+    tables = {name: make_table(one, study, folds_of, cells[name]) for name, one in remakes.items()}
+    drawn = _draw(figures, study, folder, voice)
+    full = {name: table for name, table in tables.items() if table.records}
+    found = Reproduced(number, study, full, remakes, drawn, left_out)
     for path in write_report(found, folder, command):
-        told.keep(f"{path}  what came out")
+        voice.say(f"{path}  what came out")
     return found
 
 
-def _cells(remake: Remake, paper: str, cutoffs: Sequence[int], names: Sequence[str]) -> list[Keys]:
-    return remake.keys(range(1, 11) if paper == "002" else cutoffs, names)
+def _open(data: Sequence[str | Path], queries: int | None, seed: int) -> list[StudySet]:
+    if not data:
+        raise RankforceError("there is no data: give a folder, or made:mslr for synthetic queries")
+    sets = [open_set(one, queries=queries, seed=seed) for one in data]
+    names = [one.name for one in sets]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RankforceError(f"two data sets are called {twice[0]!r}: give each once")
+    return sets
+
+
+def _draw(
+    figures: Sequence[Figure], study: Study, folder: Path, voice: Voice
+) -> dict[str, tuple[Figure, Drawn]]:
+    """Draw each picture for each data set."""
+    drawn = {}
+    for part in map(study.only, study.sets):
+        (name,) = part.sets
+        for figure in figures:
+            file = f"{figure.name}-{name.replace(':', '-')}.png"
+            drawn[file] = figure, figure.draw(part)
+            save(drawn[file][1].axes, folder / file)
+            voice.say(f"{folder / file}  {figure.source}")
+    return drawn
 
 
 def parts_of(paper: str) -> dict[str, Remake | Figure]:
@@ -153,14 +165,10 @@ def parts_of(paper: str) -> dict[str, Remake | Figure]:
     return {**tables, **pictures}
 
 
-def choose_parts(paper: str, only: Sequence[str] | None) -> tuple[list[Remake], list[Figure]]:
+def choose_parts(paper: str, only: Sequence[str] | None) -> list[Remake | Figure]:
     """Tables and pictures of these names; by default all."""
     parts = parts_of(paper)
     if only is not None and not only:
         raise RankforceError(f"there is nothing to make: choose from {listed(parts)}")
     names = [*parts] if only is None else [check_choice("a part", one, parts) for one in only]
-    chosen = [part for name, part in parts.items() if name in names]
-    return (
-        [one for one in chosen if isinstance(one, Remake)],
-        [one for one in chosen if isinstance(one, Figure)],
-    )
+    return [part for name, part in parts.items() if name in names]

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
 from rankforce.data.queries import query_folds
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.synthetic import SHAPES, make_data
-from rankforce.experiments.datasets import find_dataset
+from rankforce.experiments.datasets import OWN, find_dataset
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 NO_VIEWS = "clicks or 0"  # a source of labels: a document that was never shown has 0 clicks
@@ -57,8 +58,9 @@ def open_set(place: str | Path, *, queries: int | None, seed: int) -> StudySet:
         rest = np.setdiff1d(np.arange(len(whole.sizes)), held)
         return whole.take_queries(held if part == VALIDATION else rest)
 
+    name = Path(place).resolve().name if found.name == OWN else found.name
     mark = [found.name, [file.stat().st_size for file in files], queries, seed]
-    return StudySet(found.name, found.name, len(found.folds), mark, read)
+    return StudySet(name, name, len(found.folds), mark, read)
 
 
 def make_set(shape: str, *, queries: int | None, seed: int) -> StudySet:
@@ -71,6 +73,6 @@ def make_set(shape: str, *, queries: int | None, seed: int) -> StudySet:
         made.sources[NO_VIEWS] = np.nan_to_num(made.sources["clicks"])
         return made
 
-    name = f"{SYNTHETIC}{shape}"
-    title = f"data of {SHAPES[shape].title}'s shape" if shape in SHAPES else shape
+    name = f"{SYNTHETIC}{check_choice('the shape', shape, SHAPES)}"
+    title = f"data of {SHAPES[shape].title}'s shape"
     return StudySet(name, title, 1, [name, queries, seed], read)

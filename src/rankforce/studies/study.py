@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import rankforce as rf
+from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.engines.base import find_engine
 from rankforce.forces.named import title_of
@@ -158,7 +159,10 @@ class Study:
         if found is None or not {*wanted} <= {*found.records}:
             done = f"training {len(self._outcomes) + 1} of {len(self._records)}"
             self.say(f"{done}: {run.title}")
-            found = (self._tune if run.tuned else self._train)(run, wanted)
+            try:
+                found = (self._tune if run.tuned else self._train)(run, wanted)
+            except RankforceError as error:
+                raise RankforceError(f"{run.title}: {error}") from None
             self.trained += 1
             if place is not None:
                 save_outcome(found, place)

@@ -35,6 +35,7 @@ class Remake(NamedTuple):
     test: str = "fisher"
     needs: str = ""  # a source of labels
     on_one_fold: bool = False
+    is_tuned: bool = False
     adapt: Callable[[Keys], Keys | None] = lambda keys: keys  # None for cells to leave out
     is_for: Callable[[str], bool] = lambda data: True
     suffix: str = ""  # of the name, where a table is made in two ways
