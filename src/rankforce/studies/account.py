@@ -28,6 +28,7 @@ from rankforce.studies.figure import Drawn, Figure
 from rankforce.studies.make import count_held
 from rankforce.studies.papers import Printed
 from rankforce.studies.papers.claims import FACTS
+from rankforce.studies.remakes import USUAL
 from rankforce.studies.study import Study
 from rankforce.studies.tables import PERFECT, RANDOM, Remake
 from rankforce.studies.verdicts import Judged, count_tests, judge_all
@@ -54,7 +55,7 @@ class Reproduced(NamedTuple):
 
 def write_report(found: Reproduced, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and report.json into the folder."""
-    judged = judge_all(found.paper, {found.remakes[name].number: one for name, one in _main(found)})
+    judged = judge_tables(found)
     document = describe(found, judged, command)
     record = json.dumps(make_record(found, judged, command), indent=1, default=plain) + "\n"
     texts = {"md": to_markdown(document), "html": to_html(document, folder), "json": record}
@@ -63,9 +64,15 @@ def write_report(found: Reproduced, folder: Path, command: str) -> list[Path]:
     return [folder / f"report.{ending}" for ending in texts]
 
 
-def _main(found: Reproduced) -> list[tuple[str, Printed]]:
-    """The tables that are made as in the paper."""
-    return [(name, one) for name, one in found.tables.items() if not found.remakes[name].suffix]
+def judge_tables(found: Reproduced) -> list[Judged]:
+    """The claims about the tables that are made as in the paper."""
+    remakes = found.remakes
+    tables = {
+        remakes[name].number: table
+        for name, table in found.tables.items()
+        if not remakes[name].suffix
+    }
+    return judge_all(found.paper, tables)
 
 
 def describe(found: Reproduced, judged: Sequence[Judged], command: str) -> Document:
@@ -80,7 +87,8 @@ def describe(found: Reproduced, judged: Sequence[Judged], command: str) -> Docum
     blocks += [Items([*_how(found), *found.left_out])]
     for name, table in found.tables.items():
         remake = found.remakes[name]
-        about = f"{remake.theirs.source}: {remake.says or remake.theirs.shows}."
+        about = f"{remake.theirs.source}: {remake.theirs.shows}."
+        about += f" Made here: {remake.says}." if remake.says else ""
         blocks += [Heading(name.replace("table-", "Table ")), Words(about)]
         blocks += [Shown(beside(table, remake))]
         blocks += [Words(text)] if (text := count_tests(table)) else []
@@ -88,9 +96,15 @@ def describe(found: Reproduced, judged: Sequence[Judged], command: str) -> Docum
         blocks += [Heading("Claims about tables"), Items([str(one) for one in judged])]
     for file, (figure, drawn) in found.drawn.items():
         caption = f"{figure.source}. {figure.caption}"
-        blocks += [Heading(file.removesuffix(".png")), Picture(file, caption)]
+        blocks += [Heading(_figure_title(figure, file)), Picture(file, caption)]
         blocks += [Items([str(one) for one in drawn.findings])]
     return Document(f"{TITLES[found.paper]}, run again", blocks)
+
+
+def _figure_title(figure: Figure, file: str) -> str:
+    """As in "Figure 3, mq2008"."""
+    data = file.removeprefix(f"{figure.name}-").removesuffix(".png")
+    return f"{figure.source.rpartition(', ')[2]}, {data}"
 
 
 def _how(found: Reproduced) -> list[str]:
@@ -98,8 +112,10 @@ def _how(found: Reproduced) -> list[str]:
     rules = found.study.rules
     lines = []
     for one in found.study.sets.values():
-        own = ", ".join(f"{name} {value:g}" for name, value in rules.settings[one.name].items())
-        lines.append(f"{one.title}: {own}")
+        settings = rules.settings[one.name]
+        whose = "ours, as the paper has not this set: " if settings == USUAL else ""
+        own = ", ".join(f"{name} {value}" for name, value in settings.items())
+        lines.append(f"{one.title}: {whose}{own}")
     lines.append(
         f"{rules.trees} trees, of which the validation queries choose how many count; seed "
         f"{rules.seed}; test queries of all folds together"

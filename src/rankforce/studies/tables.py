@@ -150,7 +150,8 @@ def make_table(remake: Remake, study: Study, folds: Folds, keys: Sequence[Keys])
     spelling = {one["algorithm"]: one["spelling"] for one in theirs.records}
     for one in records:
         one |= {"is_certain": True, "spelling": spelling[one["algorithm"]]}
-    test = f"{remake.says or theirs.test}; {TESTS[remake.test]}; not corrected for many tests"
+    test = f"{remake.says}: {TESTS[remake.test]}" if remake.says else theirs.test
+    test += "; not corrected for many tests"
     return theirs._replace(records=tuple(records), notes=(), source="here", test=test)
 
 

@@ -1,0 +1,161 @@
+"""Runs the studies of the papers on real and synthetic data, and writes docs/results.md.
+
+    python benchmarks/results.py --data FOLDER --out results/     # MQ2008 and MQ2007* in the folder
+
+Rankers are kept in the folder of --out: the same command goes on where it was left. The four
+studies take about two hours on two cores. Every sentence with a number in it is computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rankforce.show.pages import (
+    Block,
+    Command,
+    Document,
+    Heading,
+    Items,
+    Picture,
+    Words,
+    to_markdown,
+)
+from rankforce.studies.account import describe, judge_tables
+from rankforce.studies.figure import Finding
+from rankforce.studies.reproduce import reproduce
+from rankforce.studies.verdicts import Judged, count_tests
+
+PLACE = Path(__file__).parent.parent / "docs" / "results.md"
+REAL = ("MQ2008", "MQ2007*")
+
+
+class Study(NamedTuple):
+    title: str
+    paper: str
+    data: tuple[str, ...]
+    options: dict[str, Any]
+    about: str
+
+
+STUDIES = (
+    Study(
+        "Precision at k: 42 algorithms on MQ2008 and MQ2007",
+        "001",
+        REAL,
+        {"only": ["table-4", "table-4-ndcg"], "trees": 500},
+        "Adalia et al. 2025 on two small sets of LETOR 4.0 with three grades. Each query is tested "
+        "once, by the ranker of the fold that has not seen it.",
+    ),
+    Study(
+        "Coherent gradients: Lambda-eX on MQ2008 and MQ2007",
+        "000",
+        REAL,
+        {"only": ["table-5", "table-5-label"], "trees": 500},
+        "Marcuzzi et al. 2023 on the same sets, whose lists are short: about 20 and 35 documents, "
+        "where truncation leaves few pairs out.",
+    ),
+    Study(
+        "Coherent gradients on long lists: data with Istella-X's label mix",
+        "000",
+        ("made:istella-x",),
+        {
+            "only": ["table-5", "table-6", "figure-3", "figure-4"],
+            "trees": 300,
+            "queries": 150,
+            "cutoffs": [5],
+        },
+        "Synthetic queries of about 2,700 documents, 1 in 600 of them relevant, as in Istella-X: "
+        "where the effect should show.",
+    ),
+    Study(
+        "Several measures: clicks below grades, and an objective that changes",
+        "002",
+        ("made:mslr",),
+        {"only": ["table-1", "table-2", "figure-2", "figure-7"], "trees": 200, "queries": 300},
+        "Svore et al. 2011 on synthetic queries with grades and click rates; the web search log of "
+        "the paper is not public. All sweeps of the paper, documents of a leaf in proportion to "
+        "the number of queries.",
+    ),
+)
+
+
+def shown_command(study: Study) -> str:
+    words = [f"rankforce reproduce {study.paper} --data"]
+    words += [place if ":" in place else f"{place.rstrip('*')}/" for place in study.data]
+    words.append("--out results/")
+    for name, value in study.options.items():
+        if isinstance(value, list) and name != "cutoffs":
+            value = ",".join(value)
+        if name == "cutoffs":
+            words.append("-k " + " ".join(map(str, value)))
+        else:
+            words.append(f"--{name} {value}")
+    return " ".join(words)
+
+
+def run(study: Study, data: Path, out: Path, threads: int | None) -> Any:
+    places = [
+        place if ":" in place else str(next(iter(sorted(data.glob(place))))) for place in study.data
+    ]
+    return reproduce(study.paper, places, out, threads=threads, **study.options)
+
+
+def blocks_of(study: Study, found: Any, judged: list[Judged]) -> list[Block]:
+    """The report of a study as a section: headings a level down, no pictures."""
+    blocks: list[Block] = [Heading(study.title), Words(study.about)]
+    for block in describe(found, judged, shown_command(study)).blocks:
+        if isinstance(block, Heading):
+            blocks.append(Heading(block.text, block.level + 1))
+        elif not isinstance(block, Picture):
+            blocks.append(block)
+    return blocks
+
+
+def summary(study: Study, found: Any, judged: list[Judged]) -> str:
+    findings: list[Finding] = [
+        one for _, drawn in found.drawn.values() for one in drawn.findings if one.is_of_paper
+    ]
+    verdicts = [one.holds for one in judged if one.holds is not None]
+    verdicts += [one.holds for one in findings]
+    tests = " ".join(
+        f"{name.replace('table-', 'Table ')}: {count_tests(table)}"
+        for name, table in found.tables.items()
+        if count_tests(table)
+    )
+    return f"**{study.title}**: {sum(verdicts)} of {len(verdicts)} claims hold. {tests}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="with MQ2008 and MQ2007*")
+    parser.add_argument("--out", type=Path, required=True, help="where rankers are kept")
+    parser.add_argument("--threads", type=int)
+    options = parser.parse_args()
+    lines, sections = [], []
+    for study in STUDIES:
+        found = run(study, options.data, options.out, options.threads)
+        judged = judge_tables(found)
+        lines.append(summary(study, found, judged))
+        sections += blocks_of(study, found, judged)
+    intro: list[Block] = [
+        Words(
+            "What the papers claim, on data that is not theirs: which claims hold, which do not, "
+            "and at which p. Tests compare the values of single test queries, as the papers did "
+            "and without a correction; how many cells would be significant by chance, and how "
+            "many stay so after Holm's correction, stands below each table. MQ2007 is a copy with "
+            "85 % of the rows of every query, so its figures are comparable with each other, not "
+            "with published ones."
+        ),
+        Items(lines),
+        Command("python benchmarks/results.py --data FOLDER --out results/"),
+    ]
+    PLACE.write_text(to_markdown(Document("What came out", [*intro, *sections])), encoding="utf-8")
+    print(f"{PLACE}: {len(sections)} blocks")
+
+
+if __name__ == "__main__":
+    main()
