@@ -27,13 +27,3 @@ def test_graded_objective(tmp_path: Path) -> None:
     assert "pairs of one grade, both clicked" in shown
     assert "the front: w = [" in shown
     assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_changing_objective(tmp_path: Path) -> None:
-    picture = tmp_path / "curves.png"
-    options = ("--queries", "20", "--trees", "4", "--sizes", "0.5,1", "--out", str(picture))
-    shown = run("changing_objective.py", *options)
-    assert shown.count("moving to sigmoid@3, linear is ") == 2  # one for each share
-    assert shown.count(" in the paper") == 6
-    assert "10 training queries" in shown
-    assert picture.read_bytes().startswith(b"\x89PNG")
