@@ -58,8 +58,10 @@ def _of_table(claim: Claim, tables: Tables) -> Judged:
         verdict = judge(own, ours)
     except RankforceError:
         return Judged(claim, None, "its cells were not made")
-    counted = f"{verdict.held} of {verdict.asked} comparisons"
-    return Judged(claim, verdict.holds, f"{counted}{_told(own, ours)}")
+    seen = f"{verdict.held} of {verdict.asked} comparisons{_told(own, ours)}"
+    if not {*sets} <= {*named}:
+        seen += f"; the paper says it of {', '.join(map(str, named))}"
+    return Judged(claim, verdict.holds, seen)
 
 
 def _told(claim: Claim, table: Printed) -> str:
