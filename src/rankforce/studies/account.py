@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankforce.common.files import write_whole
-from rankforce.common.types import plain
 from rankforce.show.pages import (
     Block,
     Command,
@@ -20,8 +17,7 @@ from rankforce.show.pages import (
     Picture,
     Shown,
     Words,
-    to_html,
-    to_markdown,
+    write,
 )
 from rankforce.show.tables import Cell, Table
 from rankforce.studies.figure import Drawn, Figure
@@ -56,12 +52,8 @@ class Reproduced(NamedTuple):
 def write_report(found: Reproduced, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and report.json into the folder."""
     judged = judge_tables(found)
-    document = describe(found, judged, command)
-    record = json.dumps(make_record(found, judged, command), indent=1, default=plain) + "\n"
-    texts = {"md": to_markdown(document), "html": to_html(document, folder), "json": record}
-    for ending, text in texts.items():
-        write_whole(folder / f"report.{ending}", text)
-    return [folder / f"report.{ending}" for ending in texts]
+    record = make_record(found, judged, command)
+    return write(describe(found, judged, command), folder, record)
 
 
 def judge_tables(found: Reproduced) -> list[Judged]:

@@ -49,7 +49,7 @@ def shown(page: Page, tmp_path: Path) -> Page:
         Heading(LONG),
         Command(f"rankforce compare {LONG}"),
     ]
-    _, file, _ = write(Document(f"Title {LONG}", blocks), tmp_path)
+    _, file, _ = write(Document(f"Title {LONG}", blocks), tmp_path, {})
     page.emulate_media(reduced_motion="reduce")  # what scrolls is there at once
     page.goto(file.as_uri())
     return page

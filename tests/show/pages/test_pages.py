@@ -26,7 +26,6 @@ from rankforce.show.pages import (
     Words,
     to_html,
     to_markdown,
-    to_record,
     write,
 )
 from rankforce.show.tables import Cell, Table, render
@@ -160,33 +159,6 @@ def test_every_text_is_in_the_markdown(given_: tuple[str, list[tuple[Block, list
     for expected in [title, *(text for _, texts in pairs for text in texts)]:
         # What is code stands there as it is.
         assert expected in read or expected in text
-
-
-def from_record(record: dict[str, Any]) -> Document:
-    """The document again, to see that its record lacks nothing."""
-    kinds = {"heading": Heading, "words": Words, "items": Items, "picture": Picture}
-    blocks: list[Block] = []
-    for told in record["blocks"]:
-        kind = told.pop("kind")
-        if kind == "table":
-            told["rows"] = [
-                row["section"] if "section" in row else [Cell(**cell) for cell in row["cells"]]
-                for row in told["rows"]
-            ]
-            told["columns"] = [tuple(header) for header in told["columns"]]
-            blocks.append(Shown(Table(**told)))
-        else:
-            blocks.append((kinds | {"command": Command})[kind](**told))
-    return Document(record["title"], blocks)
-
-
-@given(WITH_TEXTS)
-def test_a_record_is_read_back(given_: tuple[str, list[tuple[Block, list[str]]]]) -> None:
-    document = Document(given_[0], [block for block, _ in given_[1]])
-    record = to_record(document)
-    read = json.loads(json.dumps(record))
-    assert read == record
-    assert from_record(read) == document
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("`*[]()<&:a/ ")))
@@ -332,12 +304,12 @@ def test_the_same_document_is_the_same_text(folder: Path) -> None:
 
 def test_write(folder: Path) -> None:
     document = Document("é", [Words("**a**"), Picture("dot.png", "b")])
-    files = write(document, folder, "found")
+    files = write(document, folder, {"a": [1, "é"]}, "found")
     assert files == [folder / name for name in ("found.md", "found.html", "found.json")]
     texts = [file.read_text(encoding="utf-8") for file in files]
     assert texts[:2] == [to_markdown(document), to_html(document, folder)]
-    assert json.loads(texts[2]) == to_record(document)
-    assert [file.name for file in write(document, str(folder))] == [
+    assert json.loads(texts[2]) == {"a": [1, "é"]}
+    assert [file.name for file in write(document, str(folder), {})] == [
         "report.md",
         "report.html",
         "report.json",
@@ -347,13 +319,13 @@ def test_write(folder: Path) -> None:
 def test_nothing_is_written_where_a_picture_is_missing(folder: Path) -> None:
     message = f"^picture {re.escape(str(folder / 'a.png'))} cannot be read: No such file"
     with pytest.raises(ValueError, match=message):
-        write(Document("a", [Picture("a.png", "b")]), folder)
+        write(Document("a", [Picture("a.png", "b")]), folder, {})
     assert not (folder / "report.md").exists()
 
 
 def test_write_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^folder is '.*/no': expected a folder that exists$"):
-        write(Document("a", []), tmp_path / "no")
+        write(Document("a", []), tmp_path / "no", {})
 
 
 @pytest.mark.parametrize(
@@ -380,9 +352,7 @@ def test_write_needs_a_folder(tmp_path: Path) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize(
-    "made", [to_markdown, to_record, lambda document: to_html(document, Path())]
-)
+@pytest.mark.parametrize("made", [to_markdown, lambda document: to_html(document, Path())])
 def test_documents_that_are_none(block: Any, message: str, made: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         made(Document("a", [Words("b"), block]))

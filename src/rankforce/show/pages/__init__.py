@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import write_whole
+from rankforce.common.types import plain
 from rankforce.show.pages.document import (
     Block,
     Command,
@@ -19,7 +21,6 @@ from rankforce.show.pages.document import (
     Words,
 )
 from rankforce.show.pages.markdown import to_markdown
-from rankforce.show.pages.record import to_record
 from rankforce.show.pages.web import to_html
 
 __all__ = [
@@ -33,16 +34,19 @@ __all__ = [
     "Words",
     "to_html",
     "to_markdown",
-    "to_record",
     "write",
 ]
 
 
-def write(document: Document, folder: str | os.PathLike[str], stem: str = "report") -> list[Path]:
-    """Write a document as Markdown, HTML and JSON into the folder where its pictures are.
+def write(
+    document: Document, folder: str | os.PathLike[str], record: Any, stem: str = "report"
+) -> list[Path]:
+    """Write a document as Markdown and HTML into the folder where its pictures are.
+
+    Beside them goes `record` as JSON: the same for programs.
 
     >>> import tempfile
-    >>> found = write(Document("Findings", [Words("All of them hold.")]), tempfile.mkdtemp())
+    >>> found = write(Document("Findings", [Words("1 holds.")]), tempfile.mkdtemp(), {"held": 1})
     >>> [file.name for file in found]
     ['report.md', 'report.html', 'report.json']
     """
@@ -52,7 +56,7 @@ def write(document: Document, folder: str | os.PathLike[str], stem: str = "repor
     texts = {
         "md": to_markdown(document),
         "html": to_html(document, place),
-        "json": json.dumps(to_record(document), indent=2, ensure_ascii=False) + "\n",
+        "json": json.dumps(record, indent=1, ensure_ascii=False, default=plain) + "\n",
     }
     files = [place / f"{stem}.{ending}" for ending in texts]
     for file, text in zip(files, texts.values(), strict=True):
