@@ -1,4 +1,4 @@
-"""Runs the studies of the papers on real and synthetic data, and writes docs/results.md.
+"""Runs the papers' studies on real and synthetic data; writes docs/results.md and choosing.md.
 
     python benchmarks/results.py --data FOLDER --out results/     # MQ2008 and MQ2007* in the folder
 
@@ -12,6 +12,10 @@ import argparse
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rankforce.common.files import write_whole
+from rankforce.forces.auto import choices
 from rankforce.show.pages import (
     Block,
     Command,
@@ -19,15 +23,20 @@ from rankforce.show.pages import (
     Heading,
     Items,
     Picture,
+    Shown,
     Words,
     to_markdown,
 )
+from rankforce.show.tables import Cell, Table
 from rankforce.studies.account import describe, judge_tables
 from rankforce.studies.figure import Finding
+from rankforce.studies.papers import Printed, printed
 from rankforce.studies.reproduce import reproduce
+from rankforce.studies.tables import PERFECT, RANDOM
 from rankforce.studies.verdicts import Judged, count_tests
 
-PLACE = Path(__file__).parent.parent / "docs" / "results.md"
+DOCS = Path(__file__).parent.parent / "docs"
+SHOWN = 12  # of the objectives, best first
 REAL = ("MQ2008", "MQ2007*")
 
 
@@ -94,6 +103,12 @@ STUDIES = (
 )
 
 
+ADVICE = (
+    "Begin with the metric that you are judged by, at the cutoff that users see, and with "
+    '`objective="auto"`. It picks the objective that was built for that metric, and says why.',
+)
+
+
 def shown_command(study: Study) -> str:
     words = [f"rankforce reproduce {study.paper} --data"]
     words += [place if ":" in place else f"{place.rstrip('*')}/" for place in study.data]
@@ -140,6 +155,89 @@ def summary(study: Study, found: Any, judged: list[Judged]) -> str:
     return f"**{study.title}**: {sum(verdicts)} of {len(verdicts)} claims hold. {tests}"
 
 
+def gains(table: Printed, base: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Mean gain of each algorithm over another one, in points, by data set."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for one in table.records:
+        place = {key: one[key] for key in ("data", "k") if key in one}
+        if one["algorithm"] in (PERFECT, RANDOM) or one.get("tau", "k") != "k":
+            continue
+        gain = one["value"] - table.value(**place, **base)
+        found.setdefault(one["data"], {}).setdefault(one["algorithm"], []).append(gain)
+    return {
+        data: {name: float(np.mean(values)) for name, values in own.items()}
+        for data, own in found.items()
+    }
+
+
+def evidence(name: str, base: dict[str, Any], theirs: Printed, ours: list[Printed]) -> Table:
+    """Gains in print and here; the objectives in the order of their mean rank."""
+    columns: dict[str, dict[str, float]] = {}
+    printed_gains = gains(theirs, base)
+    names = {one for own in printed_gains.values() for one in own}
+    columns["in print"] = {
+        one: float(np.mean([own[one] for own in printed_gains.values() if one in own]))
+        for one in names
+    }
+    for table in ours:
+        columns |= gains(table, {"algorithm": base["algorithm"]})
+    ranks: dict[str, list[int]] = {}
+    for own in columns.values():
+        for rank, one in enumerate(sorted(own, key=lambda each: -own[each]), start=1):
+            ranks.setdefault(one, []).append(rank)
+    order = sorted(ranks, key=lambda one: float(np.mean(ranks[one])))
+    rows: list[list[Cell] | str] = [
+        [
+            Cell(one),
+            *(Cell(f"{own[one]:+.2f}" if one in own else "") for own in columns.values()),
+            Cell(f"{np.mean(ranks[one]):.1f}"),
+        ]
+        for one in order[:SHOWN]
+    ]
+    head: list[tuple[str, ...]] = [("objective",), *((one,) for one in columns), ("mean rank",)]
+    notes = [f"points of {name} above {base['algorithm']}, mean over cutoffs; the first {SHOWN}"]
+    return Table(head, rows, notes)
+
+
+def choosing(found: list[Any]) -> Document:
+    """Which objective to take: what "auto" does, and what that rests on."""
+    rows: list[list[Cell] | str] = [
+        [Cell(name), Cell(row.objective), Cell(row.reason)] for name, row in choices().items()
+    ]
+    mine, synthetic = (found[number].tables for number in (0, 1))
+    precision = evidence(
+        "P@k",
+        {"algorithm": "LambdaRank-P@k"},
+        printed("001", "4"),
+        [mine["table-4"], synthetic["table-4"]],
+    )
+    ndcg = evidence(
+        "NDCG@k",
+        {"algorithm": "LambdaRank-NDCG", "tau": "k"},
+        printed("000", "5"),
+        [mine["table-4-ndcg"], synthetic["table-4-ndcg"]],
+    )
+    blocks: list[Block] = [
+        *map(Words, ADVICE),
+        Heading("By metric"),
+        Words('What `objective="auto"` takes; `rankforce objectives auto` prints the same.'),
+        Shown(Table([("metric",), ("objective",), ("because",)], rows)),
+        Heading("For precision"),
+        Words(
+            f"{count_tests(mine['table-4'])} On synthetic data: {count_tests(synthetic['table-4'])}"
+        ),
+        Shown(precision),
+        Heading("For NDCG"),
+        Words(
+            f"{count_tests(mine['table-4-ndcg'])} On synthetic data: "
+            f"{count_tests(synthetic['table-4-ndcg'])}"
+        ),
+        Shown(ndcg),
+        Words("All cells and the commands are in [results.md](results.md)."),
+    ]
+    return Document("Which objective to choose", blocks)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -149,8 +247,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     options = parser.parse_args()
     lines, sections = [], []
+    found_of = []
     for study in STUDIES:
         found = run(study, options.data, options.out, options.threads)
+        found_of.append(found)
         judged = judge_tables(found)
         lines.append(summary(study, found, judged))
         sections += blocks_of(study, found, judged)
@@ -166,8 +266,10 @@ def main() -> None:
         Items(lines),
         Command("python benchmarks/results.py --data FOLDER --out results/"),
     ]
-    PLACE.write_text(to_markdown(Document("What came out", [*intro, *sections])), encoding="utf-8")
-    print(f"{PLACE}: {len(sections)} blocks")
+    results = Document("What came out", [*intro, *sections])
+    for name, document in (("results", results), ("choosing", choosing(found_of))):
+        write_whole(DOCS / f"{name}.md", to_markdown(document))
+        print(DOCS / f"{name}.md")
 
 
 if __name__ == "__main__":

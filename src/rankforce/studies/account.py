@@ -136,7 +136,8 @@ def beside(ours: Printed, remake: Remake) -> Table:
             _cell(ours if whose == HERE else theirs, row | place, remake)
             for place, whose in columns
         ]
-        lines.append([Cell(", ".join(_word(key, row[key]) for key in varying)), *cells])
+        named = [key for key in varying if key != "tau" or "-eX" not in row["algorithm"]]
+        lines.append([Cell(", ".join(_word(key, row[key]) for key in named)), *cells])
     notes = [f"unit: {ours.unit}"] if ours.unit else []
     if ours.metric:
         notes += [">: the best here, or in print"]

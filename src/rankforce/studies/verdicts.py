@@ -46,7 +46,7 @@ def judge_all(paper: str, tables: Tables) -> list[Judged]:
 def _of_table(claim: Claim, tables: Tables) -> Judged:
     """A claim about a table; sets that the paper has not stand for all of its sets."""
     ours = tables[claim.table]
-    theirs = {one.get("data") for one in printed(claim.paper, claim.table).records}
+    theirs = dict.fromkeys(one.get("data") for one in printed(claim.paper, claim.table).records)
     wanted = claim.where.get("data", [*theirs])
     named = wanted if isinstance(wanted, list) else [wanted]
     mine = dict.fromkeys(one["data"] for one in ours.records)
@@ -59,7 +59,7 @@ def _of_table(claim: Claim, tables: Tables) -> Judged:
     except RankforceError:
         return Judged(claim, None, "its cells were not made")
     seen = f"{verdict.held} of {verdict.asked} comparisons{_told(own, ours)}"
-    if not {*sets} <= {*named}:
+    if "data" in claim.where and not {*sets} <= {*named}:
         seen += f"; the paper says it of {', '.join(map(str, named))}"
     return Judged(claim, verdict.holds, seen)
 
@@ -123,7 +123,7 @@ def _small_cutoffs(tables: Tables) -> Verdict:
     if len(cutoffs) < 2:
         return None, "one cutoff shows no trend"
     seen = ", ".join(f"{gain:+.2f} at {k}" for k, gain in zip(cutoffs, gains, strict=True))
-    return gains[0] > gains[-1], f"mean gain in points: {seen}"
+    return gains == sorted(gains, reverse=True), f"mean gain in points: {seen}"
 
 
 def _many_irrelevant(tables: Tables) -> Verdict:
