@@ -255,7 +255,7 @@ def draw_shares(study: Study) -> Drawn:
         for one, (k, lines) in zip(axes, means.items(), strict=True):
             draw_lines(one, {name: (SHARES, values) for name, values in lines.items()})
             one.set_ylabel(f"NDCG@{k}, test queries")
-            one.set_xlabel("share of training queries")
+            one.set_xlabel("training queries (%)")
             percent_axis(one.xaxis)
         share_legend(axes)
     newton, gradient, *moving = means[TOP].values()
