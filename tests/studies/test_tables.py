@@ -119,7 +119,7 @@ def test_times_are_shares_of_the_baseline() -> None:
         assert record["value"] == pytest.approx(100.0 * math.sqrt(ratios[0] * ratios[1]))
 
 
-def test_milliseconds_are_means_over_trees_and_folds() -> None:
+def test_milliseconds_are_medians_over_trees_and_folds() -> None:
     study = Told("mine")
     table = make(ALL["000", "table-6"], study, cutoffs=[5], algorithms=["lambdamart-ex all"])
     found = [
@@ -130,7 +130,7 @@ def test_milliseconds_are_means_over_trees_and_folds() -> None:
         ("tree", [one.seconds for one in found]),
     ):
         (record,) = table.find(part=part)
-        assert record["value"] == pytest.approx(1000.0 * np.concatenate(seconds).mean())
+        assert record["value"] == pytest.approx(1000.0 * np.median(np.concatenate(seconds)))
 
 
 def test_truncation_and_mu_are_those_of_the_paper() -> None:

@@ -60,8 +60,8 @@ def test_it_trains_what_naming_the_objective_trains(form: str) -> None:
     ("given", "objective", "k"),
     [
         ({}, "LambdaRank-NDCG", None),
-        ({"k": 3}, "LambdaMART-eX random", 3),
-        ({"eval_at": "3,5"}, "LambdaMART-eX random", 3),
+        ({"k": 3}, "LambdaRank-NDCG", 3),
+        ({"eval_at": "3,5"}, "LambdaRank-NDCG", 3),
         ({"eval_metric": "mrr, p@5"}, "lambdarank(mrr)", None),
         ({"eval_metric": ["p@5", "mrr"]}, "LambdaGap-X++", 5),
         ({"metric": "map", "k": 4}, "lambdarank(map)", 4),
@@ -99,9 +99,7 @@ def test_a_parameter_that_is_given_stays() -> None:
 
 
 def test_a_parameter_that_does_not_fit_names_auto() -> None:
-    expected = (
-        r"objective 'auto' for NDCG@3: objective 'LambdaMART-eX random' has no parameter 'mu'"
-    )
+    expected = r"objective 'auto' for NDCG@3: objective 'LambdaRank-NDCG' has no parameter 'mu'"
     with pytest.raises(rf.RankforceError, match=expected):
         make_settings({"objective": "auto", "eval_metric": "ndcg@3", "mu": 2.0})
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rankforce.forces.base import AnyObjective
-from rankforce.forces.description import Entry, Parameters
+from rankforce.forces.description import Entry
 from rankforce.forces.mixed import make_one
 from rankforce.forces.named import title_of
 from rankforce.forces.registry import parse_name
@@ -25,11 +26,12 @@ class Row(NamedTuple):
 
     objective: str
     reason: str
+    parameters: dict[str, Any] = {}  # noqa: RUF012 - beside k and what a metric says
 
 
-_EXTENDED = (
-    "documents that the top k lacks take part, so that forces agree with the metric, for little "
-    "more time than truncated pairs take (Marcuzzi et al. 2023)"
+_WHOLE = (
+    "truncated at k, forces may push a wrong order further apart (Marcuzzi et al. 2023); all pairs "
+    "do not, and take little more time here"
 )
 _SWAP = "a pair weighs what the metric changes when its two documents swap ranks"
 _GAP = (
@@ -39,9 +41,9 @@ _GAP = (
 
 # What to train for, by metric; "@k" where there is a cutoff. All others: BUILT.
 TABLE = {
-    "NDCG@k": Row("LambdaMART-eX random", _EXTENDED),
+    "NDCG@k": Row("LambdaRank-NDCG", _WHOLE, {"tau": math.inf}),
     "NDCG": Row("LambdaRank-NDCG", _SWAP),
-    "BNDCG@k": Row("LambdaMART-eX random bin", _EXTENDED),
+    "BNDCG@k": Row("LambdaRank-BNDCG", _WHOLE, {"tau": math.inf}),
     "BNDCG": Row("LambdaRank-BNDCG", _SWAP),
     "P@k": Row("LambdaGap-X++", _GAP),
     "Recall@k": Row("LambdaGap-X++", f"it counts the same documents as P@k: {_GAP}"),
@@ -100,9 +102,9 @@ def choose_objective(metric: MetricLike = "NDCG", k: int | None = None) -> Choic
     is_named = isinstance(made.made_from, str)
     aim = parse_metric(made.name).entry if is_named else METRICS[0]
     cutoff = None if aim.cutoff == "none" else k or made.k
-    row = _row(aim, cutoff, made.source)
+    row = _row(aim, cutoff)
     entry = parse_name(row.objective).entry
-    found: dict[str, Any] = {"k": cutoff, "source": made.source}
+    found: dict[str, Any] = {"k": cutoff, "source": made.source, **row.parameters}
     if is_named:
         found |= _shared(made, aim, entry)
     reason = row.reason if is_named else f"{NEAREST}: {row.reason}"
@@ -120,7 +122,7 @@ def choices() -> dict[str, Row]:
     """
     forms = {"needed": ("@k",), "none": ("",), "optional": ("@k", "")}
     return {
-        entry.name + at: _row(entry, 1 if at else None, None)
+        entry.name + at: _row(entry, 1 if at else None)
         for entry in METRICS
         for at in forms[entry.cutoff]
     }
@@ -135,17 +137,12 @@ def _make(metric: MetricLike, k: int | None) -> Metric:
     return make_metric(metric, k=k if is_open else None)
 
 
-def _row(aim: definition.Entry, k: int | None, source: str | None) -> Row:
+def _row(aim: definition.Entry, k: int | None) -> Row:
     row = TABLE.get(f"{aim.name}@k" if k else aim.name)
-    # A source may lack labels of some documents, which such an objective cannot do without.
-    if row is None or (source is not None and _needs_whole_list(row)):
+    if row is None:
         name = BUILT.objective.format(metric=aim.name.lower())
         return Row(parse_name(name).entry.name, BUILT.reason)
     return row
-
-
-def _needs_whole_list(row: Row) -> bool:
-    return parse_name(row.objective).entry.build(Parameters(k=1)).needs_whole_list
 
 
 def _shared(metric: Metric, aim: definition.Entry, entry: Entry) -> dict[str, Any]:
