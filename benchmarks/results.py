@@ -202,7 +202,7 @@ def evidence(name: str, base: dict[str, Any], theirs: Printed, ours: list[Printe
 def choosing(found: list[Any]) -> Document:
     """Which objective to take: what "auto" does, and what that rests on."""
     rows: list[list[Cell] | str] = [
-        [Cell(name), Cell(row.objective), Cell(row.reason)] for name, row in choices().items()
+        [Cell(name), Cell(row.shown), Cell(row.reason)] for name, row in choices().items()
     ]
     mine, synthetic = (found[number].tables for number in (0, 1))
     precision = evidence(

@@ -127,8 +127,6 @@ AUTO = """auto: the objective that fits the metric, chosen before training
   The first metric that is watched decides, of a scorecard its first; without one it is NDCG, at k
   if that is given. The metric's cutoff, gain, source and other parameters are those of the
   objective, unless they are given. A run says what was chosen and why, and its model keeps it.
-  With a source, of which some labels may be missing, it is LambdaRank for the metric in place of
-  Lambda-eX, which needs all labels of a list.
 
   rf.Ranker("auto", eval_metric="p@5")
   rankforce train --objective auto --metric p@5 ..."""
@@ -139,7 +137,10 @@ def _print_auto(*, as_json: bool) -> None:
 
     found = choices()
     if as_json:
-        records = [{"metric": metric} | row._asdict() for metric, row in found.items()]
+        records = [
+            {"metric": metric, "objective": row.shown, "reason": row.reason}
+            for metric, row in found.items()
+        ]
         print(json.dumps(records, indent=2))
         return
     found |= {"a function": Row("as for NDCG", NEAREST), "rf.additive": Row("itself", OWN)}
@@ -148,7 +149,7 @@ def _print_auto(*, as_json: bool) -> None:
         print()
         for metric, row in found.items():
             if row.reason == reason:
-                print(f"  {metric:12}{row.objective}")
+                print(f"  {metric:12}{row.shown}")
         print(textwrap.indent(textwrap.fill(reason, 84), " " * 14))
 
 

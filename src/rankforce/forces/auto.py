@@ -28,6 +28,15 @@ class Row(NamedTuple):
     reason: str
     parameters: dict[str, Any] = {}  # noqa: RUF012 - beside k and what a metric says
 
+    @property
+    def shown(self) -> str:
+        """The objective with its parameters.
+
+        >>> TABLE["NDCG@k"].shown
+        'LambdaRank-NDCG, tau = inf'
+        """
+        return ", ".join([self.objective, *(f"{n} = {v}" for n, v in self.parameters.items())])
+
 
 _WHOLE = (
     "truncated at k, forces may push a wrong order further apart (Marcuzzi et al. 2023); all pairs "
