@@ -25,6 +25,7 @@ from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
 from rankforce.training.callbacks.theirs import understand
+from rankforce.training.committee import fit_members
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import (
     eval_pairs,
@@ -35,6 +36,7 @@ from rankforce.training.eval_sets import (
 )
 from rankforce.training.learnt import Learnt
 from rankforce.training.loop import ScoredSet, fit
+from rankforce.training.members import member_settings
 from rankforce.training.prediction import (
     choose_steps,
     find_contributions,
@@ -76,13 +78,12 @@ class Ranker(Learnt):
         num_leaves: int = DEFAULT.num_leaves,
         max_depth: int = DEFAULT.max_depth,
         min_child_samples: int = DEFAULT.min_child_samples,
-        subsample: float = DEFAULT.subsample,
-        colsample_bytree: float = DEFAULT.colsample_bytree,
         reg_alpha: float = DEFAULT.reg_alpha,
         reg_lambda: float = DEFAULT.reg_lambda,
         norm: str = DEFAULT.norm,
         step: str = DEFAULT.step,
         base: Any = DEFAULT.base,
+        members: Any = DEFAULT.members,
         seed: int = DEFAULT.seed,
         threads: int | None = DEFAULT.threads,
         checkpoint: str | Path | None = DEFAULT.checkpoint,
@@ -115,7 +116,10 @@ class Ranker(Learnt):
         own = {name: value for name, value in given.items() if name in TABLE}
         kept = {n: v for n, v in own.items() if not same(v, TABLE[n].default)} | self._others
         kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
-        return make_settings(kept, **more)
+        settings = make_settings(kept, **more)
+        if settings.members is not None:
+            member_settings(settings)  # for what is wrong with one of them
+        return settings
 
     @also_called(
         base_margin="init_score",
@@ -215,7 +219,8 @@ class Ranker(Learnt):
             ),
             start_from=lambda data, start: _start_scores(base, data, start),
         )
-        self.model_ = fit(
+        train_one = fit if settings.members is None else fit_members
+        self.model_ = train_one(
             settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
         )
         self._choice = settings.choice

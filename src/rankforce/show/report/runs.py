@@ -148,12 +148,18 @@ def cautions(runs: list[ShownModel], known: Known) -> list[str]:
                 f"{run.name} was trained on this very data: its values flatter it, and say little "
                 "about queries that it has not seen."
             )
-        elif parts and run.model.used < len(run.model.trees):
+        elif parts and _chose_trees(run.model):
             said.append(
                 f"{run.name} chose its number of trees on this very data, which flatters it a "
                 "little."
             )
     return said
+
+
+def _chose_trees(model: Model) -> bool:
+    """Whether a validation set decided the number of trees, of a committee those of its members."""
+    stops = model.parameters.get("early_stopping_rounds") is not None
+    return model.used < len(model.trees) or (bool(model.members) and stops)
 
 
 def _given_data(runs: list[ShownModel], given: Any, columns: Mapping[str, Any]) -> Known:
