@@ -18,7 +18,6 @@ from rankforce.common.files import is_temporary, name_beside, remove_leftovers, 
 from rankforce.models.base import KINDS, find_kind
 
 MANIFEST = "manifest.json"
-MEMBER = "member-"  # and a number: the folder of a member of a committee, beside the whole
 PATIENCE = 10.0  # seconds to wait for another save into the same folder
 
 
@@ -86,7 +85,6 @@ def other_files(place: Path) -> list[str]:
     """Names of the files in a folder that no save of a model has made."""
     files = _files()
     own = files | {name for name in _names(place) if is_temporary(name, of=files)}
-    own |= {name for name in _names(place) if name.removeprefix(MEMBER).isdigit()}
     # Names that version 0.1 gave to half-written files.
     old = tuple(f".{name}." for name in files)
     return [n for n in _names(place) if n not in own and not (n.startswith(old) and ".part" in n)]

@@ -22,7 +22,6 @@ from rankforce.common.live_line import Voice
 from rankforce.common.notes import note
 from rankforce.engines.base import find_engine
 from rankforce.forces.named import title_of
-from rankforce.models.folder import MEMBER
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.training.base import NOTHING, Base
@@ -34,6 +33,8 @@ from rankforce.training.members import member_settings
 from rankforce.training.regrow import regrow
 from rankforce.training.resume import fingerprint, record, resume
 from rankforce.training.settings import Settings
+
+FOLDER = "member-"  # and a number: where a checkpoint keeps a member
 
 
 def fit_members(
@@ -90,7 +91,7 @@ class Committee:
         self.parameters = record(settings, self.objective, self.watch.metrics, base)
         self.place = None if settings.checkpoint is None else Path(settings.checkpoint)
         if self.place is not None:
-            check_checkpoint(self.place)
+            check_checkpoint(self.place, beside=FOLDER)
             names = [one.name for one in self.sets]
             known = dict(zip(names[::-1], marks[::-1], strict=True))
             resume(self.place, self.parameters, known)  # of another run it is refused
@@ -143,7 +144,7 @@ class Committee:
         """One member; None if there is nothing of it when all is over."""
         if self._is_over.is_set():
             return None
-        place = None if self.place is None else self.place / f"{MEMBER}{number + 1}"
+        place = None if self.place is None else self.place / f"{FOLDER}{number + 1}"
         own = dataclasses.replace(
             self.members[number], threads=threads, checkpoint=place, progress=False
         )
