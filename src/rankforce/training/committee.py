@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
 from rankforce.common.notes import note
+from rankforce.common.types import Floats
+from rankforce.data.queries import query_folds
 from rankforce.engines.base import find_engine
 from rankforce.forces.named import title_of
 from rankforce.models.forest.forest import Forest
@@ -29,12 +32,15 @@ from rankforce.training.callbacks.base import Callback
 from rankforce.training.callbacks.checkpoint import check_checkpoint
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.loop import ScoredSet, fit, make_watch, start_scores
+from rankforce.training.member_weights import choose_weights, make_worth
 from rankforce.training.members import member_settings
 from rankforce.training.regrow import regrow
 from rankforce.training.resume import fingerprint, record, resume
 from rankforce.training.settings import Settings
 
-FOLDER = "member-"  # and a number: where a checkpoint keeps a member
+# Where a checkpoint keeps a member, and members without a fold: numbers come behind.
+MEMBER, FOLD = "member-", "fold-"
+FOLDS = 5  # of the training set, where no other set can say how much members count
 
 
 def fit_members(
@@ -88,10 +94,13 @@ class Committee:
         self.threads = settings.thread_count
         marks = [fingerprint(one.data, one.base) for one in self.sets]
         self.watch = make_watch(settings, self.objective, valid, marks, wish)
+        self.folds = []
+        if settings.member_weights not in (None, "equal") and self.watch.deciding is None:
+            self.folds = query_folds(len(train.data.sizes), FOLDS, seed=settings.seed)
         self.parameters = record(settings, self.objective, self.watch.metrics, base)
         self.place = None if settings.checkpoint is None else Path(settings.checkpoint)
         if self.place is not None:
-            check_checkpoint(self.place, beside=FOLDER)
+            check_checkpoint(self.place, beside=(MEMBER, FOLD))
             names = [one.name for one in self.sets]
             known = dict(zip(names[::-1], marks[::-1], strict=True))
             resume(self.place, self.parameters, known)  # of another run it is refused
@@ -144,7 +153,7 @@ class Committee:
         """One member; None if there is nothing of it when all is over."""
         if self._is_over.is_set():
             return None
-        place = None if self.place is None else self.place / f"{FOLDER}{number + 1}"
+        place = None if self.place is None else self.place / f"{MEMBER}{number + 1}"
         own = dataclasses.replace(
             self.members[number], threads=threads, checkpoint=place, progress=False
         )
@@ -199,13 +208,14 @@ class Committee:
     def join(self, found: Mapping[int, Model], callbacks: Sequence[Callback]) -> Model:
         """The committee: trees of the base, and those of the members by their shares."""
         scales = np.array([self._scale(number, one) for number, one in found.items()])
-        weights = np.ones(len(scales))
+        weights = self._weigh(found, scales)
         shares = weights / scales / np.sum(weights / scales)
         first = len(self.base.trees)
         trees = [
             tree.with_values(share * tree.leaf_value, share * tree.shrinkage)
             for one, share in zip(found.values(), shares.tolist(), strict=True)
             for tree in one.trees[first : one.used]
+            if share
         ]
         model = self._empty(found)
         told = zip(found.items(), weights.tolist(), scales.tolist(), strict=True)
@@ -226,11 +236,58 @@ class Committee:
                 note(f"no checkpoint: {error}")
         return model
 
+    def _weigh(self, found: Mapping[int, Model], scales: Floats) -> Floats:
+        """The weights of members, by the committee's metric where they are chosen."""
+        kind = self.settings.member_weights or "equal"
+        if kind == "equal" or len(found) == 1:
+            return np.ones(len(found))
+        judge = next((one for one in self.sets[1:] if one.name == self.watch.deciding), None)
+        try:
+            scores = self._out_of_fold() if judge is None else self._judged(judge, found, scales)
+        except KeyboardInterrupt:
+            self._voice.say("interrupted: all members count the same")
+            self._is_over.set()
+            return np.ones(len(found))
+        judge = judge or self.sets[0]
+        metric = self.watch.metrics[0]
+        worth = make_worth(metric, judge, scores, threads=self.threads)
+        weights = choose_weights(kind, worth, len(found))
+        where = f"{FOLDS} folds of " if judge is self.sets[0] else ""
+        shown = ", ".join(f"{weight:.2g}" for weight in weights)
+        self._voice.say(f"weights by {metric.key} on {where}{judge.name}: {shown}")
+        return weights
+
+    def _judged(self, judge: ScoredSet, found: Mapping[int, Model], scales: Floats) -> Floats:
+        """The scores of members, by their scales."""
+        scores = [self._scores(judge, one) for one in found.values()]
+        return np.array(scores) / scales[:, np.newaxis]
+
+    def _out_of_fold(self) -> Floats:
+        """The same on the training set, by members that were trained without the query's fold."""
+        if self._is_over.is_set():
+            raise KeyboardInterrupt
+        train, queries = self.sets[0], np.arange(len(self.sets[0].data.sizes))
+        scores = np.empty((len(self.members), train.data.rows))
+        for number, part in enumerate(self.folds, start=1):
+            self._voice.for_now(f"fold {number} of {FOLDS}, for the weights", always=True)
+            place = None if self.place is None else self.place / f"{FOLD}{number}"
+            settings = dataclasses.replace(self.settings, checkpoint=place, progress=False)
+            rest = _take(train, np.setdiff1d(queries, part))
+            fold = Committee(settings, rest, (), self.wish, self.base)
+            models = fold.train()
+            if len(models) < len(self.members) or not all(one.finished for one in models.values()):
+                raise KeyboardInterrupt
+            scales = np.array([fold._scale(which, one) for which, one in models.items()])
+            rows = train.data.index.rows_of(part)
+            scores[:, rows] = self._judged(_take(train, part), models, scales)
+        return scores
+
+    def _scores(self, one: ScoredSet, model: Model) -> Floats:
+        return start_scores(one) + model.scores(one.data.features, threads=self.threads)
+
     def _scale(self, number: int, model: Model) -> float:
         """The standard deviation of a member's scores on the training set."""
-        train = self.sets[0]
-        scores = start_scores(train) + model.scores(train.data.features, threads=self.threads)
-        scale = float(np.std(scores))
+        scale = float(np.std(self._scores(self.sets[0], model)))
         if not scale > 0.0:
             raise RankforceError(
                 f"{self._name(number)}: it gives all documents of the training set one score"
@@ -249,7 +306,7 @@ class Committee:
             objective=repr(self.objective),
             history=self.watch.history,
             base_steps=len(base),
-            finished=len(found) == len(self.members) and all(one.finished for one in several),
+            finished=not self._is_over.is_set(),
             diagnostics=None,
             auto="" if self.settings.choice is None else str(self.settings.choice),
         )
@@ -257,15 +314,21 @@ class Committee:
     def _told(self, number: int, model: Model, weight: float, scale: float) -> dict[str, Any]:
         """What a manifest says of a member."""
         own, whole = model.parameters, self.parameters
-        names = sorted({*own, *whole} - {"objective", "members"})
+        names = sorted({*own, *whole} - {"objective", "members", "member_weights"})
         return {
             "objective": self.titles[number],
             "settings": {n: own.get(n) for n in names if own.get(n) != whole.get(n)},
-            "trees": max(model.used - len(self.base.trees), 0),
+            "trees": max(model.used - len(self.base.trees), 0) if weight else 0,
             "weight": weight,
             "scale": scale,
             "best": self._value(model),
         }
+
+
+def _take(one: ScoredSet, queries: NDArray[np.int64]) -> ScoredSet:
+    """Some queries of a data set."""
+    base = None if one.base is None else one.base[one.data.index.rows_of(queries)]
+    return ScoredSet(one.name, one.data.take_queries(queries), base)
 
 
 def _head(several: Sequence[Forest]) -> str:

@@ -68,7 +68,8 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
 
         Each has its `objective`, the `settings` that differ from those of the whole, its number of
         `trees`, the `weight` that its scores count with once they are divided by their `scale`, and
-        the `best` value of the deciding metric, if there is one.
+        the `best` value of the deciding metric, if there is one. With the weight 0 its trees are
+        left out.
 
         >>> import rankforce as rf
         >>> ranker = rf.Ranker(members=2, n_estimators=3, num_leaves=3, progress=False)

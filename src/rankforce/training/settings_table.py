@@ -140,6 +140,10 @@ class Values:
         None, "rankers of a committee, whose trees are added up: how many, or a list of what each "
         "of them has of its own, an objective or a table of settings", option="--members",
         metavar="N")
+    member_weights: str | None = _training(
+        None, "how much each member counts; other than equal it is chosen on the set that "
+        "decides, or without one on folds of the training set", ("equal", "greedy", "linear"),
+        unset="equal")
     n_estimators: int = _training(
         100, "number of trees, of each member of a committee", COUNT, option="--trees",
         free=True, noted=True,

@@ -14,13 +14,13 @@ from rankforce.models.model import Model
 from rankforce.training.callbacks.base import FAILED, Start
 
 
-def check_checkpoint(place: Path, *, beside: str = "") -> None:
+def check_checkpoint(place: Path, *, beside: tuple[str, ...] = ()) -> None:
     """Refuse a place that is no checkpoint, or that cannot be written to.
 
-    Files whose names begin with `beside`, if that is given, may be there.
+    What begins with one of the names `beside` may be there.
     """
     is_taken = place.exists() and not place.is_dir()
-    others = [name for name in other_files(place) if not (beside and name.startswith(beside))]
+    others = [name for name in other_files(place) if not name.startswith(beside)]
     if is_taken or (others and not (place / MANIFEST).exists()):
         raise RankforceError(f"{place} is no checkpoint: choose a folder that is new or empty")
     check_folder(place, "checkpoint")
