@@ -15,12 +15,14 @@ from sklearn.base import clone
 
 import rankforce as rf
 from rankforce.common.types import Floats
+from rankforce.engines.base import _ADDED
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.formats.write import write
 from rankforce.training.committee import share_threads
 from rankforce.training.members import member_settings
 from rankforce.training.settings import make_settings
 from tests.cli.inside import run_inside
+from tests.engines.stumps import STUMPS
 
 TRAIN = rf.make_data("mslr", queries=20, seed=1)
 VALID = rf.make_data("mslr", queries=12, seed=2)
@@ -182,6 +184,22 @@ def test_features_contribute_to_the_whole(mixed: rf.Ranker) -> None:
     found = mixed.contributions(VALID)
     np.testing.assert_allclose(found.sum(axis=1), mixed.predict(VALID), rtol=1e-9, atol=1e-9)
     assert mixed.importance("split").sum() == sum(tree.leaves - 1 for tree in mixed.model_.trees)
+
+
+def test_the_objective_auto() -> None:
+    joined = fit(["auto", "ranknet"], objective="auto", k=None, eval_metric="p@5")
+    assert [one["objective"] for one in joined.members_] == ["LambdaGap-X++@5", "RankNet"]
+    assert joined.objective_.name == "LambdaGap-X++"
+
+
+def test_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_ADDED, STUMPS.name, STUMPS)
+    joined = fit([{}, {"skip": 1}], engine="stumps")
+    usual = SMALL | BAGS | {"engine": "stumps"}
+    alone = [
+        rf.Ranker(**usual | {"seed": 3 + number, "skip": number}).fit(TRAIN) for number in (0, 1)
+    ]
+    np.testing.assert_allclose(joined.predict(VALID), naive(alone, VALID), rtol=1e-9)
 
 
 # Bags.
@@ -367,7 +385,7 @@ def test_reports_diagnostics_comparisons_and_explanations(mixed: rf.Ranker, tmp_
     folders = [tmp_path / "committee", tmp_path / "one"]
     page = tmp_path / "report.html"
     rf.write_report(folders, VALID, out=page)
-    assert "committee" in page.read_text()
+    assert "LambdaRank-NDCG@5, for a committee of 6" in page.read_text()
     curves = rf.diagnose(folders[0], VALID, every=10)
     assert curves.about["objective"] == "LambdaRank-NDCG"
     assert curves.trees == [1, 11, 21, 31, 34]
@@ -409,6 +427,7 @@ def test_files_and_the_command_line(tmp_path: Path) -> None:
     answer = run_inside("train", *files, "--members", 2, "--out", tmp_path / "two")
     assert answer.returncode == 0, answer.stderr
     assert len(rf.load(tmp_path / "two").members_) == 2
+    assert "6 of 6 trees, 2 members" in answer.stdout
     two = ("--model", tmp_path / "two", "--data", tmp_path / "b.txt")
     answer = run_inside("diagnose", *two)
     assert answer.returncode == 0, answer.stderr

@@ -110,7 +110,8 @@ def run(options: argparse.Namespace) -> int:
         record |= {"best_iteration": model.best_iteration, "metrics": last}
         print(json.dumps(record | {"finished": model.finished}, indent=2))
     else:
-        print(f"{config['out']}: {model.used} of {len(model.trees)} trees")
+        whose = f", {len(model.members)} members" if model.members else ""
+        print(f"{config['out']}: {model.used} of {len(model.trees)} trees{whose}")
         for name, metrics in last.items():
             for metric, value in metrics.items():
                 print(f"{name}  {metric}  {value:.4f}")

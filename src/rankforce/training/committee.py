@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
 from rankforce.common.notes import note
+from rankforce.common.threads import own_pools
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
 from rankforce.engines.base import find_engine
@@ -142,12 +143,16 @@ class Committee:
         if jobs == 1:
             return [self._train(number, threads) for number in numbers]
         with ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-member") as pool:
-            running = [pool.submit(self._train, number, threads) for number in numbers]
+            running = [pool.submit(self._train_apart, number, threads) for number in numbers]
             try:
                 wait(running)
             except KeyboardInterrupt:
                 self._is_over.set()
             return [one.result() for one in running]
+
+    def _train_apart(self, number: int, threads: int) -> Model | None:
+        with own_pools():
+            return self._train(number, threads)
 
     def _train(self, number: int, threads: int) -> Model | None:
         """One member; None if there is nothing of it when all is over."""

@@ -46,7 +46,9 @@ class ShownModel(NamedTuple):
     @property
     def aim(self) -> str:
         """What the run was trained for, in few words."""
-        return self.model.objective if self.objective is None else name_of(self.objective)
+        known = self.model.objective if self.objective is None else name_of(self.objective)
+        count = len(self.model.members)
+        return f"{known}, for a committee of {count}" if count else known
 
 
 def open_runs(runs: Any, *, base: Any = None) -> list[ShownModel]:
