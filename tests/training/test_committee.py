@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -218,13 +219,14 @@ def test_bags_of_a_committee_unless_the_user_says_otherwise() -> None:
 
 
 def test_a_run_says_what_a_tree_sees(capsys: pytest.CaptureFixture[str]) -> None:
-    fit(["ranknet", "lambdagap-s+"], progress=True)
+    fit(["ranknet", "lambdagap-s+"], progress=True, early_stopping_rounds=6)
     said = capsys.readouterr().err
     assert (
         "a committee of 2, 1 at a time: a tree sees 70% of the queries (subsample) and 50%" in said
     )
     assert "metrics and diagnostics are for LambdaRank-NDCG@5" in said
-    assert "member 2 of 2: LambdaGap-S+@5, 6 trees, ndcg@5 0." in said
+    assert "ndcg@5 on valid_0 decides when each member stops" in said
+    assert re.search(r"member 2 of 2: LambdaGap-S\+@5, [1-6] trees, ndcg@5 0\.", said)
 
 
 # What members are given.
@@ -391,6 +393,15 @@ def test_reports_diagnostics_comparisons_and_explanations(mixed: rf.Ranker, tmp_
     assert curves.trees == [1, 11, 21, 31, 34]
     assert rf.compare({"a": mixed, "b": mixed}, VALID, metric="ndcg@5").values.keys() == {"a", "b"}
     assert mixed.objective_ == rf.objective("lambdarank-ndcg", k=5, seed=3)
+
+
+@pytest.mark.parametrize(
+    "given", [{"early_stopping_rounds": 50}, {"member_weights": "greedy"}, {}], ids=str
+)
+def test_a_report_says_what_was_chosen_on_its_data(given: dict[str, Any], tmp_path: Path) -> None:
+    rf.write_report({"two": fit(2, **given)}, VALID, out=tmp_path / "page.html")
+    said = "two chose trees or weights of its members on this very data"
+    assert (said in (tmp_path / "page.html").read_text()) == bool(given)
 
 
 def test_clones_and_goes_on_as_a_base(mixed: rf.Ranker) -> None:

@@ -109,6 +109,25 @@ def test_a_metric_that_is_better_when_lower(kind: str) -> None:
 
 
 @pytest.mark.parametrize("valid", [[VALID], None], ids=["a set", "folds"])
+def test_a_function_of_all_rows_as_lightgbm_takes_it(valid: Any) -> None:
+    calls = []
+
+    def near(y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[str, float, bool]:
+        calls.append(len(group))
+        is_flat = np.ptp(y_pred) == 0
+        return "far", 0.0 if is_flat else -float(np.corrcoef(y_true, y_pred)[0, 1]), False
+
+    joined, equal = (
+        fit(MEMBERS, member_weights=kind, eval_set=valid, eval_metric=near)
+        for kind in ("greedy", "equal")
+    )
+    assert len(calls) > PICKS * len(MEMBERS) ** 2
+    assert not np.allclose(weights_of(joined), 1.0)
+    if valid:
+        assert joined.best_score_["valid_0"]["far"] < equal.best_score_["valid_0"]["far"]
+
+
+@pytest.mark.parametrize("valid", [[VALID], None], ids=["a set", "folds"])
 def test_the_same_bits_at_any_number_of_threads(valid: Any, tmp_path: Path) -> None:
     for threads in (1, 2):
         one = fit(MEMBERS, member_weights="linear", threads=threads, eval_set=valid)

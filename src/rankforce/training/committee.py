@@ -137,6 +137,9 @@ class Committee:
         )
         if {*self.titles} != {title_of(self.objective)}:
             self._voice.say(f"metrics and diagnostics are for {title_of(self.objective)}")
+        if settings.early_stopping_rounds and self.watch.deciding is not None:
+            what = self.watch.metrics[0].key if self.watch.card is None else repr(self.watch.card)
+            self._voice.say(f"{what} on {self.watch.deciding} decides when each member stops")
 
     def _train_all(self, jobs: int, threads: int) -> list[Model | None]:
         numbers = range(len(self.members))

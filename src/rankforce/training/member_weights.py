@@ -49,10 +49,9 @@ def make_worth(metric: Any, judge: ScoredSet, scores: Floats, *, threads: int) -
         total = np.zeros(judge.data.rows)
         for weight, own in zip(weights, scores, strict=True):
             total += weight * own
-        value = board.look([total])[0].metric_value
-        if np.isnan(value):
-            return -np.inf
-        return value if metric.higher_is_better else -value
+        found = board.look([total])[0]
+        value = found.metric_value if found.maximize else -found.metric_value
+        return -np.inf if np.isnan(value) else value
 
     return worth
 

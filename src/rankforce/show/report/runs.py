@@ -150,7 +150,12 @@ def cautions(runs: list[ShownModel], known: Known) -> list[str]:
                 f"{run.name} was trained on this very data: its values flatter it, and say little "
                 "about queries that it has not seen."
             )
-        elif parts and _chose_trees(run.model):
+        elif parts and _members_chose(run.model):
+            said.append(
+                f"{run.name} chose trees or weights of its members on this very data, which "
+                "flatters it a little."
+            )
+        elif parts and run.model.used < len(run.model.trees):
             said.append(
                 f"{run.name} chose its number of trees on this very data, which flatters it a "
                 "little."
@@ -158,10 +163,11 @@ def cautions(runs: list[ShownModel], known: Known) -> list[str]:
     return said
 
 
-def _chose_trees(model: Model) -> bool:
-    """Whether a validation set decided the number of trees, of a committee those of its members."""
+def _members_chose(model: Model) -> bool:
+    """Whether a validation set decided anything about the members of a committee."""
     stops = model.parameters.get("early_stopping_rounds") is not None
-    return model.used < len(model.trees) or (bool(model.members) and stops)
+    weighs = model.parameters.get("member_weights", "equal") != "equal"
+    return bool(model.members) and (stops or weighs)
 
 
 def _given_data(runs: list[ShownModel], given: Any, columns: Mapping[str, Any]) -> Known:
