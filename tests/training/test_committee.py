@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import rankforce as rf
+from rankforce.common.notes import Note
 from rankforce.common.types import Floats
 from rankforce.engines.base import _ADDED
 from rankforce.engines.lightgbm.engine import LightGBM
@@ -353,6 +354,15 @@ def test_categories_weights_sources_and_preferences() -> None:
         )
     ]
     np.testing.assert_allclose(joined.predict(data), naive(alone, data, data), rtol=1e-9)
+
+
+def test_notes_of_members_at_once_are_said_once_at_the_users_line() -> None:
+    features = TRAIN.features.copy()
+    features[:, 0] = np.arange(TRAIN.rows) % 5 - 2
+    data = rf.RankingData(features, TRAIN.labels, group=TRAIN.group, categorical=[0])
+    with pytest.warns(Note, match="categories below 0 count as missing") as said:
+        fit(3, data, eval_set=None, threads=3)
+    assert [one.filename for one in said] == [__file__]
 
 
 # What looks at a ranker.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
-from rankforce.common.notes import note
+from rankforce.common.notes import hold_notes, note
 from rankforce.common.threads import own_pools
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
@@ -108,6 +109,7 @@ class Committee:
         self._voice = Voice(settings.progress)
         self._lock = threading.Lock()  # of the voice
         self._trees = [0] * len(self.members)  # so far
+        self._notes: list[list[str]] = [[] for _ in self.members]
         self._is_over = threading.Event()  # nobody waits for members that still run
 
     def train(self) -> dict[int, Model]:
@@ -151,10 +153,14 @@ class Committee:
                 wait(running)
             except KeyboardInterrupt:
                 self._is_over.set()
-            return [one.result() for one in running]
+            found = [one.result() for one in running]
+        for text in dict.fromkeys(itertools.chain(*self._notes)):
+            note(text)
+        return found
 
     def _train_apart(self, number: int, threads: int) -> Model | None:
-        with own_pools():
+        """One member in a thread of its own, whose notes are for the thread of the user."""
+        with own_pools(), hold_notes() as self._notes[number]:
             return self._train(number, threads)
 
     def _train(self, number: int, threads: int) -> Model | None:
