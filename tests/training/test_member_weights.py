@@ -177,6 +177,8 @@ def test_mistakes_are_named() -> None:
     few = TRAIN.take_queries([0, 1, 2])
     with pytest.raises(rf.RankforceError, match="5 folds need at least 5 queries"):
         fit(2, few, member_weights="greedy", eval_set=None)
+    five = TRAIN.take_queries([0, 1, 2, 3, 4])
+    assert len(fit(2, five, member_weights="greedy", eval_set=None).members_) == 2
     with pytest.raises(rf.RankforceError, match=r"members\[0\]: member_weights is the same for"):
         fit([{"member_weights": "equal"}])
 

@@ -77,7 +77,7 @@ def share_threads(members: int, threads: int) -> tuple[int, int]:
 
 
 class Committee:
-    """What is known of a committee before its members are there."""
+    """Trains the members of a committee, and joins them."""
 
     def __init__(
         self,
@@ -285,7 +285,9 @@ class Committee:
         for number, part in enumerate(self.folds, start=1):
             self._voice.for_now(f"fold {number} of {FOLDS}, for the weights", always=True)
             place = None if self.place is None else self.place / f"{FOLD}{number}"
-            settings = dataclasses.replace(self.settings, checkpoint=place, progress=False)
+            settings = dataclasses.replace(
+                self.settings, checkpoint=place, progress=False, member_weights=None
+            )
             rest = _take(train, np.setdiff1d(queries, part))
             fold = Committee(settings, rest, (), self.wish, self.base)
             models = fold.train()

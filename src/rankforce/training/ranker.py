@@ -52,7 +52,8 @@ class Ranker(Learnt):
 
     Every setting below goes by its name, or by one that LightGBM or XGBoost has for it, and so do
     parameters of the engine that grows the trees. With a `base` that is made of trees, those come
-    first.
+    first. With `members` it is a committee: rankers that differ in seed, bag, columns, or in what a
+    list says of each, whose trees are one model.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=50, seed=1)
