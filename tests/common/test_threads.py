@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from rankforce.common.threads import balanced_blocks, check_threads, run_blocks
+from rankforce.common.threads import (
+    balanced_blocks,
+    check_threads,
+    get_pool,
+    own_pools,
+    run_blocks,
+)
 
 COSTS = {
     "equal": np.ones(50),
@@ -68,3 +75,16 @@ def test_threads_that_are_wrong(threads: object) -> None:
 
 def test_threads_of_numpy() -> None:
     assert check_threads(np.int64(3)) == 3
+
+
+def test_a_thread_may_have_pools_of_its_own() -> None:
+    shared = get_pool(2)
+    assert get_pool(2) is shared
+    with own_pools():
+        own = get_pool(2)
+        assert own is get_pool(2) is not shared
+        with ThreadPoolExecutor(1) as other:  # which is not inside
+            assert other.submit(get_pool, 2).result() is shared
+    assert get_pool(2) is shared
+    with pytest.raises(RuntimeError, match="shutdown"):
+        own.submit(int)

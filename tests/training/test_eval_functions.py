@@ -205,3 +205,8 @@ def test_where_every_query_needs_a_value() -> None:
     ):
         with pytest.raises(ValueError, match="correlation takes labels first"):
             call()
+
+
+def test_nothing_to_measure_on() -> None:
+    ranker = rf.Ranker(**PARAMS).fit(TRAIN, eval_metric=correlation)
+    assert np.array_equal(ranker.predict(VALID), fit().predict(VALID))

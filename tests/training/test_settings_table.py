@@ -31,6 +31,7 @@ OTHERS: dict[str, Any] = {
     "center": 0.5,
     "source": "label",
     "base": "regressor",
+    "members": 2,
     "max_label": 5.0,
     "eval_metric": "P@5",
     "eval_at": [3],

@@ -24,6 +24,7 @@ EXAMPLES = """examples:
       --trees 2000 --learning-rate 0.05 --set min_child_samples=50 --out run/
   rankforce train --config run.toml --checkpoint run.part/ --out run/
   rankforce train --train new.txt --base run/ --trees 50 --out more/
+  rankforce train --train a.txt --valid b.txt --members 8 --early-stopping 50 --out run/
   rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
       rankforce report run/ --out report.html
   rankforce train --train a.txt --valid b.txt --diagnose 10 --log-to tensorboard:logs/ --out run/
@@ -35,6 +36,7 @@ run.toml:
   k = 10
   n_estimators = 500
   early_stopping_rounds = 50
+  members = ["ranknet", "xendcg", { num_leaves = 12 }]    # a committee: each one's own settings
 
   columns = { query = "search_id", ignore = ["title"], categorical = ["shop"] }
   labels = ["grade", "click"]      # an objective reads the first unless it has a source
@@ -49,6 +51,7 @@ _ACTIONS: dict[str, dict[str, Any]] = {
     "valid": {"action": "append"},
     "overwrite": {"action": "store_true", "default": None},
     "diagnose": {"type": int},
+    "members": {"type": int},
 }
 _SHOWN = [one for one in (*RUN_KEYS.values(), *TABLE.values()) if one.option]
 
@@ -107,7 +110,8 @@ def run(options: argparse.Namespace) -> int:
         record |= {"best_iteration": model.best_iteration, "metrics": last}
         print(json.dumps(record | {"finished": model.finished}, indent=2))
     else:
-        print(f"{config['out']}: {model.used} of {len(model.trees)} trees")
+        whose = f", {len(model.members)} members" if model.members else ""
+        print(f"{config['out']}: {model.used} of {len(model.trees)} trees{whose}")
         for name, metrics in last.items():
             for metric, value in metrics.items():
                 print(f"{name}  {metric}  {value:.4f}")

@@ -7,8 +7,10 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,7 @@ def _quota(folder: Path) -> float:
 
 
 _POOLS: dict[int, ThreadPoolExecutor] = {}
+_OWN = threading.local()  # the pools of a thread that shares none
 # Threads do not survive a fork: a child that waited for them would wait for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOLS.clear)
@@ -105,9 +108,23 @@ if hasattr(os, "register_at_fork"):
 
 def get_pool(threads: int) -> ThreadPoolExecutor:
     """A pool of that many threads, kept: starting threads for every pass cost 1 ms a tree."""
-    if threads not in _POOLS:
-        _POOLS[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankforce")
-    return _POOLS[threads]
+    pools: dict[int, ThreadPoolExecutor] = getattr(_OWN, "pools", _POOLS)
+    if threads not in pools:
+        pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankforce")
+    return pools[threads]
+
+
+@contextmanager
+def own_pools() -> Iterator[None]:
+    """Inside, this thread shares no pool with others: each has all the threads that it asks for."""
+    pools: dict[int, ThreadPoolExecutor] = {}
+    _OWN.pools = pools
+    try:
+        yield
+    finally:
+        del _OWN.pools
+        for pool in pools.values():
+            pool.shutdown()
 
 
 def balanced_blocks(cost: NDArray[np.float64], blocks: int) -> list[tuple[int, int]]:

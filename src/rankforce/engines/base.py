@@ -53,7 +53,7 @@ def _no_model(_given: Any) -> str | None:
     return None
 
 
-def _nothing_to_share() -> AbstractContextManager[Mapping[str, Any]]:
+def _nothing_to_share(_seed: int | None = None) -> AbstractContextManager[Mapping[str, Any]]:
     return nullcontext({})
 
 
@@ -73,8 +73,8 @@ class EngineKind(NamedTuple):
     # The trees of a model of the engine's own library, as LightGBM's text; None for anything else.
     adopt: Callable[[Any], str | None] = _no_model
     # While it is open, engines opened on the same features share what they make of them; it gives
-    # the parameters of its own that this needs.
-    share: Callable[[], AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
+    # the parameters of its own that this needs. Engines of other seeds share what this one makes.
+    share: Callable[..., AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
 
 
 DEFAULT = "lightgbm"

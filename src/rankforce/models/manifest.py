@@ -26,6 +26,7 @@ def manifest_of(model: Model, steps: int) -> dict[str, Any]:
         **({} if scorer.kind == FOREST else {"kind": scorer.kind}),
         "objective": model.objective,
         **({"auto": model.auto} if model.auto else {}),
+        **({"members": model.members} if model.members else {}),
         "parameters": model.parameters,
         "versions": {name: _version(name) for name in ("rankforce", "lightgbm", "numpy")},
         f"{scorer.step}s": steps,
@@ -90,6 +91,7 @@ def read_manifest(path: Path, record: Any, scorer: Scorer) -> tuple[int, dict[st
             "renumbered": [int(column) for column in record.get("renumbered", [])],
             "base_mark": record.get("base_mark"),
             "auto": str(record.get("auto", "")),
+            "members": [dict(member) for member in record.get("members", [])],
         }
         _check_story(story, steps, scorer)
     except (AttributeError, KeyError, OverflowError, TypeError) as error:

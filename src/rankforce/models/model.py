@@ -42,6 +42,7 @@ class Model:
     renumbered: list[int] = dataclasses.field(default_factory=list)  # see `Schema`
     base_mark: dict[str, Any] | None = None  # by which `base` is known again
     auto: str = ""  # what became of the objective "auto", and why
+    members: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # of a committee
 
     @property
     def steps(self) -> int:

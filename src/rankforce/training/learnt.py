@@ -63,6 +63,23 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
     n_iter_ = n_estimators_
 
     @property
+    def members_(self) -> list[dict[str, Any]]:
+        """The members of a committee, none of which a ranker by itself has.
+
+        Each has its `objective`, the `settings` that differ from those of the whole, its number of
+        `trees`, the `weight` that its scores count with once they are divided by their `scale`, and
+        the `best` value of the deciding metric, if there is one. With the weight 0 its trees are
+        left out.
+
+        >>> import rankforce as rf
+        >>> ranker = rf.Ranker(members=2, n_estimators=3, num_leaves=3, progress=False)
+        >>> ranker.fit(rf.make_data("yahoo", queries=20)).members_[1]["settings"]
+        {'seed': 1}
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.members
+
+    @property
     def best_score_(self) -> dict[str, dict[str, float]]:
         """Every metric on every validation set at the best iteration."""
         best = self.best_iteration_ or 0

@@ -39,7 +39,8 @@ def make_ranker(model: Model) -> Ranker:
     params: dict[str, Any] = {
         name: _restored(value)
         for name, value in model.parameters.items()
-        if name != "base" and getattr(DEFAULT, name, None) != value
+        # Some settings of a committee have other defaults: there all of them are said.
+        if name != "base" and (model.members or getattr(DEFAULT, name, None) != value)
     }
     try:
         ranker = Ranker(**params)

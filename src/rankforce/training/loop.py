@@ -15,6 +15,7 @@ from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import Engine, Grown, find_engine
+from rankforce.forces.base import AnyObjective
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
@@ -103,33 +104,13 @@ class Training:
         self.total = base_steps + settings.n_estimators
         self.stopped_at: int | None = None  # number of trees, where a callback decided
         self.progress = Progress(self.total, settings.progress)
-        self.watch = self._make_watch(valid, wish)
+        self.watch = make_watch(settings, self.objective, valid, self.marks, wish)
         self.callbacks = self._make_callbacks(callbacks, wish, base_steps)
         self.forces = Forces(self.objective, train.data, settings, base_steps=base_steps)
-        self.scores = [_start(one) for one in self.sets]
+        self.scores = [start_scores(one) for one in self.sets]
         self.before = self.scores[0]  # a tree earlier
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data, base_steps)
-
-    def _make_watch(self, valid: Sequence[ScoredSet], wish: Wish) -> Watch:
-        settings = self.settings
-        metrics = make_metrics(
-            settings.eval_metric, self.objective, k=settings.k, cutoffs=settings.eval_at or ()
-        )
-        if isinstance(metrics[0], OfRows):
-            metrics[0].higher = wish.higher
-        own, *others = self.marks
-        is_training = {
-            one.name: same_rows(marks, own) for one, marks in zip(valid, others, strict=True)
-        }
-        return Watch(
-            metrics,
-            [(one.name, one.data) for one in valid],
-            deciding=deciding_set(is_training, is_training.__getitem__),
-            rounds=settings.early_stopping_rounds,
-            min_delta=settings.min_delta,
-            threads=self.threads,
-        )
 
     def _make_callbacks(
         self, given: Sequence[Callback], wish: Wish, base_steps: int
@@ -368,6 +349,31 @@ class Training:
         self._settle(done, why is None)
 
 
+def make_watch(
+    settings: Settings,
+    objective: AnyObjective,
+    valid: Sequence[ScoredSet],
+    marks: Sequence[Mapping[str, Any]],
+    wish: Wish,
+) -> Watch:
+    """What follows the metrics; `marks` are those of the training set, and of all others."""
+    metrics = make_metrics(
+        settings.eval_metric, objective, k=settings.k, cutoffs=settings.eval_at or ()
+    )
+    if isinstance(metrics[0], OfRows):
+        metrics[0].higher = wish.higher
+    own, *others = marks
+    is_training = {one.name: same_rows(mark, own) for one, mark in zip(valid, others, strict=True)}
+    return Watch(
+        metrics,
+        [(one.name, one.data) for one in valid],
+        deciding=deciding_set(is_training, is_training.__getitem__),
+        rounds=settings.early_stopping_rounds,
+        min_delta=settings.min_delta,
+        threads=settings.thread_count,
+    )
+
+
 def _check_sets(sets: list[ScoredSet], marks: Sequence[Mapping[str, Any]]) -> list[ScoredSet]:
     """The data sets, if they can be scored by one model; only the training set may come twice."""
     columns = sets[0].data.features.shape[1]
@@ -389,7 +395,8 @@ def _check_sets(sets: list[ScoredSet], marks: Sequence[Mapping[str, Any]]) -> li
     return sets
 
 
-def _start(one: ScoredSet) -> Floats:
+def start_scores(one: ScoredSet) -> Floats:
+    """The scores of a data set before the first tree."""
     scores = np.zeros(one.data.rows) if one.base is None else one.base.astype(np.float64)
     if scores.shape != (one.data.rows,) or not np.isfinite(scores).all():
         raise RankforceError(f"base scores of {one.name} must be one finite number for each row")

@@ -25,6 +25,7 @@ from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
 from rankforce.training.callbacks.theirs import understand
+from rankforce.training.committee import fit_members
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import (
     eval_pairs,
@@ -35,6 +36,7 @@ from rankforce.training.eval_sets import (
 )
 from rankforce.training.learnt import Learnt
 from rankforce.training.loop import ScoredSet, fit
+from rankforce.training.members import member_settings
 from rankforce.training.prediction import (
     choose_steps,
     find_contributions,
@@ -50,7 +52,8 @@ class Ranker(Learnt):
 
     Every setting below goes by its name, or by one that LightGBM or XGBoost has for it, and so do
     parameters of the engine that grows the trees. With a `base` that is made of trees, those come
-    first.
+    first. With `members` it is a committee: rankers that differ in seed, bag, columns, or in what a
+    list says of each, whose trees are one model.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=50, seed=1)
@@ -76,13 +79,12 @@ class Ranker(Learnt):
         num_leaves: int = DEFAULT.num_leaves,
         max_depth: int = DEFAULT.max_depth,
         min_child_samples: int = DEFAULT.min_child_samples,
-        subsample: float = DEFAULT.subsample,
-        colsample_bytree: float = DEFAULT.colsample_bytree,
         reg_alpha: float = DEFAULT.reg_alpha,
         reg_lambda: float = DEFAULT.reg_lambda,
         norm: str = DEFAULT.norm,
         step: str = DEFAULT.step,
         base: Any = DEFAULT.base,
+        members: Any = DEFAULT.members,
         seed: int = DEFAULT.seed,
         threads: int | None = DEFAULT.threads,
         checkpoint: str | Path | None = DEFAULT.checkpoint,
@@ -115,7 +117,10 @@ class Ranker(Learnt):
         own = {name: value for name, value in given.items() if name in TABLE}
         kept = {n: v for n, v in own.items() if not same(v, TABLE[n].default)} | self._others
         kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
-        return make_settings(kept, **more)
+        settings = make_settings(kept, **more)
+        if settings.members is not None:
+            member_settings(settings)  # for what is wrong with one of them
+        return settings
 
     @also_called(
         base_margin="init_score",
@@ -215,7 +220,8 @@ class Ranker(Learnt):
             ),
             start_from=lambda data, start: _start_scores(base, data, start),
         )
-        self.model_ = fit(
+        train_one = fit if settings.members is None else fit_members
+        self.model_ = train_one(
             settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
         )
         self._choice = settings.choice

@@ -21,6 +21,7 @@ from rankforce.models.folder import has_model
 from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.base import Base
+from rankforce.training.members import describe_members
 from rankforce.training.settings import Settings
 from rankforce.training.settings_table import TABLE
 
@@ -38,6 +39,8 @@ def record(
     if isinstance(settings.objective, (AnyObjective, Mapping)):
         values["objective"] = objective.described()
     values["eval_metric"] = [metric.name for metric in metrics]
+    if settings.members is not None:
+        values["members"] = describe_members(settings.members)
     values |= settings.passed
     return {name: _plain(value) for name, value in values.items() if value is not None}
 
@@ -125,8 +128,9 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
     if not model.parameters:
         return None  # a text alone: what version 0.1 left when it was killed at its first save
     names = {*model.parameters, *parameters} - _FREE
-    # The metric last: it follows from the objective where it is not given.
-    for name in sorted(names, key=lambda name: (name == "eval_metric", name)):
+    # Members first, from which other defaults follow, and the metric, which follows from the
+    # objective where it is not given, last.
+    for name in sorted(names, key=lambda name: (name == "eval_metric", name != "members", name)):
         old, new = model.parameters.get(name), parameters.get(name)
         if name == "learning_rate":
             old, new = (_rates(value, model.steps) for value in (old, new))

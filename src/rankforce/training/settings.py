@@ -24,6 +24,10 @@ from rankforce.training.eval_functions import OfRows
 from rankforce.training.settings_table import DEFAULT, TABLE, Range, Values
 from rankforce.training.watch import make_metrics
 
+_IN_COMMITTEE = {
+    name: one.in_committee for name, one in TABLE.items() if one.in_committee is not None
+}
+
 
 class Settings(Values):
     """Everything that decides a model, apart from the data."""
@@ -83,6 +87,8 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
     ours = settle_auto(ours)
+    if ours.get("members") is not None:
+        ours = _IN_COMMITTEE | ours
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
         ours = _cutoff_from_truncation(ours)
     passed = {name: engine.parameters[name](value) for name, value in passed.items()}

@@ -56,6 +56,7 @@ class Setting(NamedTuple):
     free: bool = False  # may differ between the parts of one run
     noted: bool = False  # is in a manifest although it is free
     unset: Any = None  # what it is like to leave it at None
+    in_committee: Any = None  # what it is in one where the user does not say
 
     @property
     def help(self) -> str:
@@ -66,6 +67,8 @@ class Setting(NamedTuple):
         """
         default = self.unset if self.default is None else self.default
         beside = [] if default is None else [f"default {default}"]
+        if self.in_committee is not None:
+            beside.append(f"in a committee {self.in_committee}")
         if isinstance(self.may, Range):
             beside.insert(0, str(self.may))
         elif self.may:
@@ -133,8 +136,17 @@ class Values:
     base_rate: float | None = _training(
         None, "how much each of them counts, 1 without shrinkage",
         Range(0.0, whole=False, above=True), unset="the first learning_rate")
+    members: Any = _training(
+        None, "rankers of a committee, whose trees are added up: how many, or a list of what each "
+        "of them has of its own, an objective or a table of settings", option="--members",
+        metavar="N")
+    member_weights: str | None = _training(
+        None, "how much each member counts; other than equal it is chosen on the set that "
+        "decides, or without one on folds of the training set", ("equal", "greedy", "linear"),
+        unset="equal")
     n_estimators: int = _training(
-        100, "number of trees", COUNT, option="--trees", free=True, noted=True,
+        100, "number of trees, of each member of a committee", COUNT, option="--trees",
+        free=True, noted=True,
         also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
         "num_boost_round nrounds max_iter")
     learning_rate: Any = _training(  # a number, or one for each tree
@@ -158,12 +170,15 @@ class Values:
     reg_lambda: float = _trees(
         0.0, "L2 penalty of leaves", AMOUNT, also="lambda_l2 l2_regularization lambda")
     subsample: float = _training(
-        1.0, "share of the rows that a tree sees", SHARE, also="bagging_fraction sub_row bagging")
+        1.0, "share of the rows that a tree sees", SHARE, in_committee=0.7,
+        also="bagging_fraction sub_row bagging")
     subsample_freq: int = _training(
         1, "trees between two draws of rows, 0 for none", Range(0), also="bagging_freq")
-    subsample_by: str = _training("row", "what is drawn as a whole", ("row", "query"))
+    subsample_by: str = _training(
+        "row", "what is drawn as a whole", ("row", "query"), in_committee="query")
     colsample_bytree: float = _trees(
-        1.0, "share of the columns that a tree sees", SHARE, also="feature_fraction sub_feature")
+        1.0, "share of the columns that a tree sees", SHARE, in_committee=0.5,
+        also="feature_fraction sub_feature")
     colsample_bynode: float = _trees(
         1.0, "share of the columns that a split sees", SHARE,
         also="feature_fraction_bynode sub_feature_bynode")

@@ -287,7 +287,8 @@ class Watch:
 
     @property
     def _higher(self) -> bool:
-        return self.metrics[0].higher_is_better if self.metrics else True
+        # Without a set to decide on, a function has not said yet what it measures.
+        return self.deciding is None or self.metrics[0].higher_is_better
 
 
 def _settled(metrics: Sequence[Metric | OfRows], data: RankingData) -> list[Metric | OfAllRows]:

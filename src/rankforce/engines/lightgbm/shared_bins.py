@@ -23,6 +23,8 @@ _FREE = {
     "num_threads",
 }
 NEEDED = {"feature_pre_filter": False}
+# The seed of the rows that bins are found from, which otherwise follows from `seed`.
+BIN_SEED = "data_random_seed"
 
 _lock = threading.RLock()
 _binned: dict[Any, Any] = {}
@@ -30,13 +32,16 @@ _open = 0
 
 
 @contextmanager
-def share() -> Iterator[Mapping[str, Any]]:
-    """Until the block ends, features are binned once; gives the parameters that this needs."""
+def share(seed: int | None = None) -> Iterator[Mapping[str, Any]]:
+    """Until the block ends, features are binned once; gives the parameters that this needs.
+
+    With a `seed` the bins are of that one, whatever the seeds of the engines are.
+    """
     global _open
     with _lock:
         _open += 1
     try:
-        yield NEEDED
+        yield NEEDED if seed is None else {**NEEDED, BIN_SEED: seed}
     finally:
         with _lock:
             _open -= 1
@@ -50,7 +55,8 @@ def binned(
     """What `make` makes of the features and the rest, or made of the same before."""
     if not _open or parameters.get("feature_pre_filter", True):
         return make(features, *rest)
-    kept = {name: value for name, value in parameters.items() if name not in _FREE}
+    free = _FREE | ({"seed"} if BIN_SEED in parameters else set())
+    kept = {name: value for name, value in parameters.items() if name not in free}
     key = id(features), repr(sorted(kept.items())), repr(rest)
     with _lock:
         if key not in _binned:

@@ -46,7 +46,9 @@ class ShownModel(NamedTuple):
     @property
     def aim(self) -> str:
         """What the run was trained for, in few words."""
-        return self.model.objective if self.objective is None else name_of(self.objective)
+        known = self.model.objective if self.objective is None else name_of(self.objective)
+        count = len(self.model.members)
+        return f"{known}, for a committee of {count}" if count else known
 
 
 def open_runs(runs: Any, *, base: Any = None) -> list[ShownModel]:
@@ -148,12 +150,24 @@ def cautions(runs: list[ShownModel], known: Known) -> list[str]:
                 f"{run.name} was trained on this very data: its values flatter it, and say little "
                 "about queries that it has not seen."
             )
+        elif parts and _members_chose(run.model):
+            said.append(
+                f"{run.name} chose trees or weights of its members on this very data, which "
+                "flatters it a little."
+            )
         elif parts and run.model.used < len(run.model.trees):
             said.append(
                 f"{run.name} chose its number of trees on this very data, which flatters it a "
                 "little."
             )
     return said
+
+
+def _members_chose(model: Model) -> bool:
+    """Whether a validation set decided anything about the members of a committee."""
+    stops = model.parameters.get("early_stopping_rounds") is not None
+    weighs = model.parameters.get("member_weights", "equal") != "equal"
+    return bool(model.members) and (stops or weighs)
 
 
 def _given_data(runs: list[ShownModel], given: Any, columns: Mapping[str, Any]) -> Known:

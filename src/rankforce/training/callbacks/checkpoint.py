@@ -14,6 +14,18 @@ from rankforce.models.model import Model
 from rankforce.training.callbacks.base import FAILED, Start
 
 
+def check_checkpoint(place: Path, *, beside: tuple[str, ...] = ()) -> None:
+    """Refuse a place that is no checkpoint, or that cannot be written to.
+
+    What begins with one of the names `beside` may be there.
+    """
+    is_taken = place.exists() and not place.is_dir()
+    others = [name for name in other_files(place) if not name.startswith(beside)]
+    if is_taken or (others and not (place / MANIFEST).exists()):
+        raise RankforceError(f"{place} is no checkpoint: choose a folder that is new or empty")
+    check_folder(place, "checkpoint")
+
+
 class Checkpoint:
     """A callback that saves the model every so many trees, and at the end.
 
@@ -25,15 +37,7 @@ class Checkpoint:
         self._place, self._every, self._settle = Path(place), every, settle
         self._model: Model | None = None
         self._has_failed = False
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse a place that is no checkpoint, or that cannot be written to."""
-        is_taken = self._place.exists() and not self._place.is_dir()
-        if is_taken or (other_files(self._place) and not (self._place / MANIFEST).exists()):
-            message = "choose a folder that is new or empty"
-            raise RankforceError(f"{self._place} is no checkpoint: {message}")
-        check_folder(self._place, "checkpoint")
+        check_checkpoint(self._place)
 
     def see_start(self, start: Start) -> None:
         """Which model to save."""

@@ -1,0 +1,135 @@
+"""Trees that are there already, measured and shown to callbacks as if a model had grown them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankforce.common.types import Floats
+from rankforce.forces.base import AnyObjective
+from rankforce.models.forest.tree import Tree, stack
+from rankforce.models.forest.walk import add_scores
+from rankforce.models.model import Model
+from rankforce.training.callbacks.base import (
+    FAILED,
+    FINISHED,
+    Callback,
+    Moment,
+    Seconds,
+    Start,
+    StopTraining,
+    tell_end,
+    tell_start,
+    tell_step,
+)
+from rankforce.training.forces import Forces
+from rankforce.training.loop import ScoredSet, start_scores
+from rankforce.training.settings import Settings
+from rankforce.training.watch import Evaluation, Watch
+
+
+def regrow(
+    model: Model,
+    trees: Sequence[Tree],
+    sets: Sequence[ScoredSet],
+    *,
+    watch: Watch,
+    settings: Settings,
+    objective: AnyObjective,
+    callbacks: Sequence[Callback],
+) -> None:
+    """Add trees to a model one by one; a callback that wants to stop ends it.
+
+    `sets` are the training set and those that are watched. The forces that callbacks see are those
+    of `objective`, whatever the trees were grown for.
+    """
+    status = FAILED
+    try:
+        run = _Regrowth(model, sets, watch, settings, objective, callbacks)
+        run.go(trees)
+        status = FINISHED
+    finally:
+        tell_end(callbacks, status)
+
+
+class _Regrowth:
+    def __init__(
+        self,
+        model: Model,
+        sets: Sequence[ScoredSet],
+        watch: Watch,
+        settings: Settings,
+        objective: AnyObjective,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        self.model, self.sets, self.watch = model, sets, watch
+        self.threads = settings.thread_count
+        self.objective, self.callbacks = objective, callbacks
+        self.scores = [start_scores(one) for one in sets]
+        self.begin = model.steps
+        self.forces = Forces(objective, sets[0].data, settings, base_steps=self.begin)
+
+    def go(self, trees: Sequence[Tree]) -> None:
+        for tree in self.model.trees:
+            self._measure(tree)
+        end = self.begin + len(trees)
+        self._tell_start(end)
+        for tree in trees:
+            if self._add(tree, end):
+                break
+
+    def _add(self, tree: Tree, end: int) -> bool:
+        """One tree; True if a callback wants to stop."""
+        iteration = self.model.steps
+        if self.callbacks:
+            lam, hess = self.forces.at(self.scores[0], iteration)
+        self.model.trees.append(tree)
+        self.model.used = self.model.best_iteration = self.model.steps
+        found = self._measure(tree)
+        return bool(self.callbacks) and self._tell_step(iteration, end, found, lam, hess)
+
+    def _measure(self, tree: Tree) -> list[Evaluation]:
+        nodes = stack([tree])
+        first = 0 if self.callbacks else 1  # nobody else looks at scores of the training set
+        for one, scores in zip(self.sets[first:], self.scores[first:], strict=True):
+            add_scores(nodes, one.data.features, scores, threads=self.threads)
+        return self.watch.look(self.scores[1:])
+
+    def _tell_start(self, end: int) -> None:
+        start = Start(
+            self.model,
+            self.begin,
+            end,
+            self.begin,
+            self.scores[0],
+            self.scores[0].copy(),
+            self.sets[0].data,
+            self.objective,
+            self.forces.index,
+            self.threads,
+        )
+        tell_start(self.callbacks, start)
+
+    def _tell_step(
+        self, iteration: int, end: int, found: list[Evaluation], lam: Floats, hess: Floats
+    ) -> bool:
+        moment = Moment(
+            self.model,
+            self.model.parameters,
+            iteration,
+            self.begin,
+            end,
+            found,
+            self.scores[0],
+            lam,
+            hess,
+            self.sets[0].data,
+            self.objective,
+            self.forces.index,
+            self.threads,
+            None,
+            Seconds(0.0, 0.0),
+        )
+        try:
+            return tell_step(self.callbacks, moment)
+        except StopTraining:
+            return True
