@@ -2,6 +2,7 @@
 
     python benchmarks/quality.py --data FOLDER                      # S1.txt.gz .. S5.txt.gz in it
     python benchmarks/quality.py --data FOLDER --seeds 5 --levels 4,32
+    python benchmarks/quality.py --data FOLDER --seeds 1 --committees --metric p@10
 
 Fold f trains on parts f, f+1, f+2, stops early on part f+3 and is judged on part f+4, counting
 round. Every contender has the same trees, learning rate and truncation; the value of a query is its
@@ -15,14 +16,30 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightgbm as lgb
 import numpy as np
 
 import rankforce as rf
 
-METRIC = rf.metric("ndcg@10")
+EIGHT = [  # objectives that make different mistakes
+    {"objective": "lambdarank-ndcg", "k": 10, "tau": 10},
+    {"objective": "lambdarank-ndcg", "k": 10, "tau": 30},
+    {"objective": "lambdarank-ndcg", "k": 10, "tau": float("inf")},
+    {"objective": "lambdamart-ex random", "k": 10},
+    "lambdarank(map)",
+    "lambdarank(err)",
+    "ranknet",
+    {"objective": "lambdagap-s+", "k": 10},
+]
+BAGS = {
+    "subsample": 0.7,
+    "subsample_by": "query",
+    "subsample_freq": 1,
+    "colsample_bytree": 0.5,
+}
+SMALL = {"num_leaves": 12, "min_child_samples": 50}
 TREES = {"n_estimators": 500, "learning_rate": 0.05, "num_leaves": 31}
 
 
@@ -35,8 +52,51 @@ def join(parts: list[rf.RankingData]) -> rf.RankingData:
 
 
 def fit_ours(train: rf.RankingData, valid: rf.RankingData, seed: int, **more: Any) -> Any:
-    ranker = rf.Ranker("lambdarank-ndcg", k=10, tau=30, seed=seed, progress=False, **TREES, **more)
+    own = {**TREES, "k": 10, "tau": 30, "seed": seed, "progress": False, **more}
+    own["seed"] *= 8 if "members" in more else 1  # members have the seeds from there on
+    ranker = rf.Ranker("lambdarank-ndcg", **own)
     return ranker.fit(train, eval_set=[valid], eval_metric="ndcg@10", early_stopping_rounds=50)
+
+
+def fit_xgboost(train: rf.RankingData, valid: rf.RankingData, seed: int) -> Any:
+    import xgboost
+
+    ranker = xgboost.XGBRanker(
+        n_estimators=500, early_stopping_rounds=50, eval_metric="ndcg@10", seed=seed, n_jobs=2
+    )
+    ranker.fit(
+        train.features,
+        train.labels,
+        group=train.group,
+        eval_set=[(valid.features, valid.labels)],
+        eval_group=[valid.group],
+        verbose=False,
+    )
+    return Peer(ranker, ranker.best_iteration + 1)
+
+
+def fit_catboost(train: rf.RankingData, valid: rf.RankingData, seed: int) -> Any:
+    import catboost
+
+    ranker = catboost.CatBoostRanker(
+        iterations=500, early_stopping_rounds=50, random_seed=seed, thread_count=2, verbose=False
+    )
+    pools = [
+        catboost.Pool(
+            one.features, one.labels, group_id=np.repeat(range(len(one.sizes)), one.sizes)
+        )
+        for one in (train, valid)
+    ]
+    ranker.fit(pools[0], eval_set=pools[1])
+    return Peer(ranker, ranker.get_best_iteration() + 1)
+
+
+class Peer(NamedTuple):
+    ranker: Any
+    best_iteration_: int
+
+    def predict(self, features: Any) -> Any:
+        return self.ranker.predict(features)
 
 
 def fit_lightgbm(train: rf.RankingData, valid: rf.RankingData, seed: int, **more: Any) -> Any:
@@ -71,6 +131,8 @@ def main() -> None:
     parser.add_argument("--levels", default="", help="levels of quantised forces to try as well")
     parser.add_argument("--max-bin", default="", help="numbers of bins to try as well")
     parser.add_argument("--step", default="", help="steps to try as well, with commas")
+    parser.add_argument("--committees", action="store_true", help="and the peers that they beat")
+    parser.add_argument("--metric", default="ndcg@10", help="of the table")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     contenders: dict[str, Any] = {
@@ -78,6 +140,15 @@ def main() -> None:
         "rankforce": (fit_ours, {}),
         "rankforce, plain": (fit_ours, {"quantised": False}),
     }
+    if options.committees:
+        contenders |= {
+            "XGBoost": (fit_xgboost, {}),
+            "CatBoost YetiRank": (fit_catboost, {}),
+            "one, 12 leaves": (fit_ours, {**SMALL, **BAGS}),
+            "committee of 8": (fit_ours, {**SMALL, "members": 8}),
+            "committee of 8 objectives": (fit_ours, {**SMALL, "members": EIGHT}),
+        }
+    metric = rf.metric(options.metric)
     for levels in filter(None, options.levels.split(",")):
         contenders[f"rankforce, {levels} levels"] = (fit_ours, {"quantised_levels": int(levels)})
     for bins in filter(None, options.max_bin.split(",")):
@@ -98,10 +169,10 @@ def main() -> None:
                 ranker = fit(train, valid, seed, **more)
                 seconds[name] += time.perf_counter() - start
                 trees[name] += ranker.best_iteration_
-                per_seed.append(METRIC(ranker.predict(test.features), test.labels, qid=test.qid))
+                per_seed.append(metric(ranker.predict(test.features), test.labels, qid=test.qid))
             values[name].append(np.mean(per_seed, axis=0))
     per_query = {name: np.concatenate(folds) for name, folds in values.items()}
-    found = rf.compare_values(per_query, metric=METRIC, correction="none", resamples=20_000)
+    found = rf.compare_values(per_query, metric=metric, correction="none", resamples=20_000)
     print(f"{options.data.name}, {options.seeds} seeds\n\n{found}\n")
     runs = options.folds * options.seeds
     for name in values:
