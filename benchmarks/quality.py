@@ -132,7 +132,8 @@ def main() -> None:
     parser.add_argument("--max-bin", default="", help="numbers of bins to try as well")
     parser.add_argument("--step", default="", help="steps to try as well, with commas")
     parser.add_argument("--committees", action="store_true", help="and the peers that they beat")
-    parser.add_argument("--metric", default="ndcg@10", help="of the table")
+    parser.add_argument("--metric", default="ndcg@10", help="of the tables, with commas")
+    parser.add_argument("--baseline", default="LightGBM", help="what the others are tested against")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     contenders: dict[str, Any] = {
@@ -148,7 +149,7 @@ def main() -> None:
             "committee of 8": (fit_ours, {**SMALL, "members": 8}),
             "committee of 8 objectives": (fit_ours, {**SMALL, "members": EIGHT}),
         }
-    metric = rf.metric(options.metric)
+    metrics = [rf.metric(name) for name in options.metric.split(",")]
     for levels in filter(None, options.levels.split(",")):
         contenders[f"rankforce, {levels} levels"] = (fit_ours, {"quantised_levels": int(levels)})
     for bins in filter(None, options.max_bin.split(",")):
@@ -169,16 +170,28 @@ def main() -> None:
                 ranker = fit(train, valid, seed, **more)
                 seconds[name] += time.perf_counter() - start
                 trees[name] += ranker.best_iteration_
-                per_seed.append(metric(ranker.predict(test.features), test.labels, qid=test.qid))
+                scores = ranker.predict(test.features)
+                per_seed.append([one(scores, test.labels, qid=test.qid) for one in metrics])
             values[name].append(np.mean(per_seed, axis=0))
-    per_query = {name: np.concatenate(folds) for name, folds in values.items()}
-    found = rf.compare_values(per_query, metric=metric, correction="none", resamples=20_000)
-    print(f"{options.data.name}, {options.seeds} seeds\n\n{found}\n")
+    records = []
+    for number, metric in enumerate(metrics):
+        per_query = {
+            name: np.concatenate([fold[number] for fold in folds]) for name, folds in values.items()
+        }
+        found = rf.compare_values(
+            per_query,
+            metric=metric,
+            baseline=options.baseline,
+            correction="none",
+            resamples=20_000,
+        )
+        records.append(found.record())
+        print(f"{options.data.name}, {options.seeds} seeds\n\n{found}\n")
     runs = options.folds * options.seeds
     for name in values:
         print(f"{name:28}{trees[name] / runs:6.0f} trees{seconds[name] / runs:8.2f} s/fit")
     if options.json:
-        Path(options.json).write_text(json.dumps(found.record(), indent=2))
+        Path(options.json).write_text(json.dumps(records, indent=2))
 
 
 if __name__ == "__main__":

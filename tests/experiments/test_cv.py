@@ -221,12 +221,12 @@ def test_the_metrics_say_what_auto_is(rounds: int | None, caplog: pytest.LogCapt
     loud = {**PARAMS, "objective": "auto", "progress": None}
     with caplog.at_level("INFO", logger="rankforce"):
         auto = rf.cv(loud, DATA, **more)
-    said = [line for line in caplog.messages if line.startswith("auto: LambdaGap-X++@5 for P@5")]
+    said = [line for line in caplog.messages if line.startswith("auto: LambdaGap-S++@5 for P@5")]
     assert len(said) == 2
     assert [*auto.means] == ["p@5", "ndcg"]
     named = rf.cv({**PARAMS, "objective": "lambdagap-x++", "k": 5}, DATA, **more)
     assert np.array_equal(auto.scores, named.scores)
-    assert {one.objective_.name for one in auto.rankers} == {"LambdaGap-X++"}
+    assert {one.objective_.name for one in auto.rankers} == {"LambdaGap-S++"}
 
 
 def test_auto_without_metrics_is_for_ndcg() -> None:

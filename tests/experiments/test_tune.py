@@ -237,10 +237,10 @@ def test_auto_is_settled_before_the_search(caplog: pytest.LogCaptureFixture) -> 
     given |= {"searcher": "random", "threads": 1}
     with caplog.at_level("INFO", logger="rankforce"):
         auto = rf.tune(train, objective="auto", **given)
-    assert sum(line.startswith("auto: LambdaGap-X++@5 for P@5") for line in caplog.messages) == 1
+    assert sum(line.startswith("auto: LambdaGap-S++@5 for P@5") for line in caplog.messages) == 1
     named = rf.tune(train, objective="LambdaGap-X++", k=5, progress=False, **given)
     assert {"tau", "mu"} <= {*auto.space}
     assert auto.space == named.space
     assert [one.value for one in auto.trials] == [one.value for one in named.trials]
-    assert (auto.settings["objective"], auto.settings["k"]) == ("LambdaGap-X++", 5)
+    assert (auto.settings["objective"], auto.settings["k"]) == ("LambdaGap-S++", 5)
     assert auto.settings["eval_metric"] == ["P@5", "NDCG"]

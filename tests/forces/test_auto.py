@@ -59,9 +59,9 @@ def test_all_others_are_lambdarank_for_the_metric(form: str) -> None:
         ("ndcg_cut_7", "LambdaRank-NDCG", {"k": 7, "tau": math.inf}),
         ("ndcg@3(gain=y)", "LambdaRank-NDCG", {"k": 3, "tau": math.inf, "gain": "y"}),
         ("ndcg@3(trec_eval)", "LambdaRank-NDCG", {"k": 3, "tau": math.inf, "gain": "y"}),
-        ("p@5", "LambdaGap-X++", {"k": 5}),
-        ("recall@5", "LambdaGap-X++", {"k": 5}),
-        ("p@5(source=clicks)", "LambdaGap-X++", {"k": 5, "source": "clicks"}),
+        ("p@5", "LambdaGap-S++", {"k": 5}),
+        ("recall@5", "LambdaGap-S++", {"k": 5}),
+        ("p@5(source=clicks)", "LambdaGap-S++", {"k": 5, "source": "clicks"}),
         ("rbp", "lambdarank(rbp)", {"p": 0.8}),
         ("rbp(0.5)", "lambdarank(rbp)", {"p": 0.5}),
         ("err@3(max_label=5)", "lambdarank(err)", {"k": 3, "max_label": 5.0}),
@@ -112,7 +112,7 @@ def test_nothing_but_k_is_known() -> None:
 
 def test_a_choice_is_one_line_with_its_reason() -> None:
     line = str(choose_objective("p@5"))
-    assert line.startswith("auto: LambdaGap-X++@5 for P@5, as ")
+    assert line.startswith("auto: LambdaGap-S++@5 for P@5, as ")
     assert line.endswith(TABLE["P@k"].reason)
     assert "\n" not in line
     assert str(choose_objective("mrr(source=clicks)")).startswith("auto: lambdarank(mrr) on clicks")

@@ -63,10 +63,10 @@ def test_it_trains_what_naming_the_objective_trains(form: str) -> None:
         ({"k": 3}, "LambdaRank-NDCG", 3),
         ({"eval_at": "3,5"}, "LambdaRank-NDCG", 3),
         ({"eval_metric": "mrr, p@5"}, "lambdarank(mrr)", None),
-        ({"eval_metric": ["p@5", "mrr"]}, "LambdaGap-X++", 5),
+        ({"eval_metric": ["p@5", "mrr"]}, "LambdaGap-S++", 5),
         ({"metric": "map", "k": 4}, "lambdarank(map)", 4),
-        ({"eval_metric": "p@5", "k": 8}, "LambdaGap-X++", 8),
-        ({"eval_metric": rf.scorecard(["recall@3", "ndcg@5"])}, "LambdaGap-X++", 3),
+        ({"eval_metric": "p@5", "k": 8}, "LambdaGap-S++", 8),
+        ({"eval_metric": rf.scorecard(["recall@3", "ndcg@5"])}, "LambdaGap-S++", 3),
         ({"eval_metric": "rbp(0.5)", "k": 4}, "lambdarank(rbp)", 4),
         ({"eval_metric": lambda scores, labels: 0.5}, "LambdaRank-NDCG", None),
         ({"eval_metric": lambda y_true, y_pred: ("a", 0.5, True)}, "LambdaRank-NDCG", None),
@@ -151,7 +151,7 @@ def test_a_run_says_the_choice_and_the_reason(
     with caplog.at_level(logging.INFO, logger="rankforce"):
         fit(**P5, progress=None)
         assert caplog.messages[:1] == [line]
-        assert caplog.messages[1].startswith("LambdaGap-X++ on RankingData")
+        assert caplog.messages[1].startswith("LambdaGap-S++ on RankingData")
         caplog.clear()
         fit(**NAMED, progress=None)
         assert not any(message.startswith("auto") for message in caplog.messages)
@@ -165,14 +165,14 @@ def test_a_saved_model_knows_what_it_became_and_that_it_was_auto(tmp_path: Path)
     ranker = fit(**P5)
     ranker.save(tmp_path / "auto")
     manifest = json.loads((tmp_path / "auto/manifest.json").read_text())
-    assert manifest["parameters"]["objective"] == "LambdaGap-X++"
+    assert manifest["parameters"]["objective"] == "LambdaGap-S++"
     assert manifest["parameters"]["k"] == 5
     assert manifest["auto"] == str(choose_objective("p@5"))
     loaded = rf.load(tmp_path / "auto")
     assert np.array_equal(loaded.predict(VALID), ranker.predict(VALID))
     assert loaded.objective_ == ranker.objective_
     assert loaded.model_.auto == manifest["auto"]
-    assert loaded.settings().objective == "LambdaGap-X++"
+    assert loaded.settings().objective == "LambdaGap-S++"
     again = loaded.set_params(progress=False).fit(TRAIN)
     assert np.array_equal(again.predict(VALID), ranker.predict(VALID))
     fit(**NAMED).save(tmp_path / "named")

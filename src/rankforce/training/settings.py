@@ -116,7 +116,7 @@ def settle_auto(given: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> found = settle_auto({"objective": "auto", "eval_metric": "p@5, map"})
     >>> found["objective"], found["k"], found["eval_metric"]
-    ('LambdaGap-X++', 5, [rf.metric('P@5'), rf.metric('MAP')])
+    ('LambdaGap-S++', 5, [rf.metric('P@5'), rf.metric('MAP')])
     """
     kept = {name: value for name, value in given.items() if value is not None}
     choice = kept.get("objective")
