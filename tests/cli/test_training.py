@@ -60,7 +60,7 @@ def test_auto_says_what_it_takes_and_why(folder, tmp_path):
     answer = run(*arguments, "--objective", "auto", "--out", tmp_path / "auto")
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr.startswith("auto: LambdaGap-S++@10 for P@10, as pairs below rank k")
-    named = run(*arguments, "--objective", "lambdagap-x++", "-k", "10", "--out", tmp_path / "named")
+    named = run(*arguments, "--objective", "lambdagap-s++", "-k", "10", "--out", tmp_path / "named")
     assert "auto" not in named.stderr
     texts = [(tmp_path / name / "model.txt").read_text() for name in ("auto", "named")]
     assert texts[0] == texts[1]

@@ -224,7 +224,7 @@ def test_the_metrics_say_what_auto_is(rounds: int | None, caplog: pytest.LogCapt
     said = [line for line in caplog.messages if line.startswith("auto: LambdaGap-S++@5 for P@5")]
     assert len(said) == 2
     assert [*auto.means] == ["p@5", "ndcg"]
-    named = rf.cv({**PARAMS, "objective": "lambdagap-x++", "k": 5}, DATA, **more)
+    named = rf.cv({**PARAMS, "objective": "lambdagap-s++", "k": 5}, DATA, **more)
     assert np.array_equal(auto.scores, named.scores)
     assert {one.objective_.name for one in auto.rankers} == {"LambdaGap-S++"}
 

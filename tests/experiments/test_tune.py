@@ -238,7 +238,7 @@ def test_auto_is_settled_before_the_search(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level("INFO", logger="rankforce"):
         auto = rf.tune(train, objective="auto", **given)
     assert sum(line.startswith("auto: LambdaGap-S++@5 for P@5") for line in caplog.messages) == 1
-    named = rf.tune(train, objective="LambdaGap-X++", k=5, progress=False, **given)
+    named = rf.tune(train, objective="LambdaGap-S++", k=5, progress=False, **given)
     assert {"tau", "mu"} <= {*auto.space}
     assert auto.space == named.space
     assert [one.value for one in auto.trials] == [one.value for one in named.trials]

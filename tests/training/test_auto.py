@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {
     "progress": False,
 }
 P5 = {"objective": "auto", "eval_metric": "p@5"}
-NAMED = {"objective": "lambdagap-x++", "k": 5, "eval_metric": "p@5"}
+NAMED = {"objective": "lambdagap-s++", "k": 5, "eval_metric": "p@5"}
 
 
 def fit(**given: Any) -> rf.Ranker:
@@ -125,7 +125,7 @@ def test_the_metric_may_come_with_the_data() -> None:
     """What `fit` is asked for wins, and what was trained is known afterwards."""
     ranker = rf.Ranker("auto", mu=2.0, eval_metric="recall@3", **SMALL)
     ranker.fit(TRAIN, eval_set=[VALID], eval_metric="p@5")
-    expected = rf.objective("lambdagap-x++", k=5, mu=2.0, seed=SMALL["seed"])
+    expected = rf.objective("lambdagap-s++", k=5, mu=2.0, seed=SMALL["seed"])
     assert ranker.objective_ == expected
     assert ranker.get_params()["objective"] == clone(ranker).get_params()["objective"] == "auto"
     assert rf.diagnose(ranker, VALID, every=2).trees
