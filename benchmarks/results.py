@@ -89,7 +89,7 @@ STUDIES = (
             "algorithms": ["lambdarank*", "lambdamart*"],
         },
         "Synthetic queries of about 2,700 documents, 1 in 600 of them relevant, as in Istella-X: "
-        "where the effect should show.",
+        "where the effect should show. Times are of one thread on a busy machine.",
     ),
     Study(
         "Several measures: clicks below grades, and an objective that changes",
@@ -227,9 +227,12 @@ def losers(table: Printed) -> str:
 
 def choosing(found: list[Any]) -> Document:
     """Which objective to take: what "auto" does, and what that rests on."""
-    rows: list[list[Cell] | str] = [
-        [Cell(name), Cell(row.shown), Cell(row.reason)] for name, row in choices().items()
-    ]
+    known = choices()
+    rows: list[list[Cell] | str] = []
+    for reason in dict.fromkeys(row.reason for row in known.values()):
+        alike = {name: row.shown for name, row in known.items() if row.reason == reason}
+        objectives = dict.fromkeys(alike.values())
+        rows.append([Cell(", ".join(alike)), Cell("; ".join(objectives)), Cell(reason)])
     mine, synthetic, extended, long = (one.tables for one in found[:4])
     precision = evidence(
         "P@k",

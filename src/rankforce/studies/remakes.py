@@ -217,7 +217,7 @@ REMAKES: dict[str, list[Remake]] = {
             says='Lambda-eX with missed="label", the set X as section 4.1 prints it, against '
             'missed="deficit", as the authors\' code has it',
         ),
-        Remake("000", "6", _marcuzzi, _milliseconds),
+        Remake("000", "6", _marcuzzi, _milliseconds, says="medians over trees in place of means"),
     ],
     "001": [
         _GAPS._replace(test="permutation"),
