@@ -1,6 +1,6 @@
 """Clicks up, grades not down: a graded objective (Svore et al. 2011, section 6.1, Table 1).
 
-    python examples/graded_objective.py                       # about three minutes
+    python examples/graded_objective.py                       # a minute or two
     python examples/graded_objective.py --queries 300 --trees 50 --out front.png
 
 Rankers on a made-up set with human grades and click rates: LambdaMART for NDCG, and the same with
