@@ -190,8 +190,8 @@ def test_features_contribute_to_the_whole(mixed: rf.Ranker) -> None:
 
 def test_the_objective_auto() -> None:
     joined = fit(["auto", "ranknet"], objective="auto", k=None, eval_metric="p@5")
-    assert [one["objective"] for one in joined.members_] == ["LambdaGap-X++@5", "RankNet"]
-    assert joined.objective_.name == "LambdaGap-X++"
+    assert [one["objective"] for one in joined.members_] == ["LambdaGap-S++@5", "RankNet"]
+    assert joined.objective_.name == "LambdaGap-S++"
 
 
 def test_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ def test_a_member_takes_of_the_committees_objective_what_its_own_has() -> None:
         ("lambdagap-x++", 5, 2.0),
     ]
     assert found[3].make_objective() == members[3]
-    assert found[4].objective == "LambdaGap-X++"  # for P@5, which the committee watches
+    assert found[4].objective == "LambdaGap-S++"  # for P@5, which the committee watches
     assert {one.eval_metric[0].name for one in found} == {"P@5"}
 
 

@@ -18,7 +18,7 @@ from rankforce.studies.make import make_folder
 from rankforce.studies.remakes import REMAKES, metrics_of, settings_of
 from rankforce.studies.sets import TRAIN, StudySet, open_set
 from rankforce.studies.study import K, Rules, Study
-from rankforce.studies.tables import Remake, make_table, wants_of
+from rankforce.studies.tables import Remake, make_table, matches, wants_of
 
 PAPERS = {"000": marcuzzi, "001": adalia, "002": svore}
 NAMES = {"marcuzzi": "000", "adalia": "001", "svore": "002"}
@@ -92,6 +92,7 @@ def reproduce(
     )
     if any(isinstance(one, Remake) and one.is_tuned for one in parts):
         make_searcher(rules.searcher, {"num_leaves": [7, 15]}, {"num_leaves": 7}, 0)  # is it there?
+    _check_algorithms(algorithms, [one for one in parts if isinstance(one, Remake)])
     folder = make_folder(out)
     voice = Voice(True, stream=stream, is_timed=True)
     study = Study(sets, rules, keep=make_folder(folder / KEPT), say=voice.for_now)
@@ -125,6 +126,14 @@ def reproduce(
     for path in write_report(found, folder, command):
         voice.say(f"{path}  what came out")
     return found
+
+
+def _check_algorithms(patterns: Sequence[str], remakes: Sequence[Remake]) -> None:
+    """Refuse a pattern that is of no algorithm of these tables."""
+    names = {str(one["algorithm"]): None for remake in remakes for one in remake.theirs.records}
+    for pattern in patterns:
+        if remakes and not any(matches(name, pattern) for name in names):
+            raise RankforceError(f"algorithms has {pattern!r}, which is none of {', '.join(names)}")
 
 
 def _open(data: Sequence[str | Path], queries: int | None, seed: int) -> list[StudySet]:

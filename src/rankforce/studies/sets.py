@@ -38,7 +38,7 @@ def open_set(place: str | Path, *, queries: int | None, seed: int) -> StudySet:
 
     >>> made = open_set("made:mslr", queries=5, seed=0)
     >>> made.name, made.folds, made.read("test", 1)
-    ('made:mslr', 1, RankingData(508 rows, 5 queries, 136 features))
+    ('made:mslr', 1, RankingData(544 rows, 5 queries, 136 features))
     """
     if str(place).startswith(SYNTHETIC):
         return make_set(str(place)[len(SYNTHETIC) :], queries=queries, seed=seed)

@@ -62,7 +62,7 @@ class Remake(NamedTuple):
             if keys is None or keys in found or keys.get("k", cutoffs[0]) not in cutoffs:
                 continue
             name = keys["algorithm"]
-            is_named = any(fnmatchcase(name.lower(), one.lower()) for one in algorithms)
+            is_named = any(matches(name, pattern) for pattern in algorithms)
             if is_named or self.against(keys) == keys or name in (PERFECT, RANDOM):
                 found.append(keys)
         return found
@@ -104,6 +104,15 @@ class Cells(NamedTuple):
         else:
             every = [one.values[metric] for one in self.outcomes(keys)]
         return np.concatenate(every)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a pattern, in any case, is of an algorithm.
+
+    >>> matches("LambdaGap-S+", "lambdagap*"), matches("RankNet", "bin*")
+    (True, False)
+    """
+    return fnmatchcase(name.lower(), pattern.lower())
 
 
 def mean_percent(cells: Cells, keys: Keys) -> float:
