@@ -191,7 +191,12 @@ def test_interrupted_while_two_members_grow(monkeypatch: pytest.MonkeyPatch) -> 
         os.kill(os.getpid(), signal.SIGINT)
 
     interrupting(monkeypatch, 2, press)
-    found = fit(threads=2, members=[{}, {}, {"n_estimators": 100_000, "learning_rate": 1e-4}])
+    # Where tests run in the background, the shell has them ignore Ctrl-C.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        found = fit(threads=2, members=[{}, {}, {"n_estimators": 100_000, "learning_rate": 1e-4}])
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert 1 <= len(found.members_) <= 2
     assert {one["trees"] for one in found.members_} == {TREES}
     assert not found.model_.finished
