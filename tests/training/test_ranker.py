@@ -106,6 +106,14 @@ def test_rank_refuses_a_wrong_top(fitted: rf.Ranker, top: Any) -> None:
         fitted.rank(X, group=G, top=top)
 
 
+@pytest.mark.parametrize("name", ["lambdagap-x@3", "lambdarank(ndcg@3)", "ranknet"])
+def test_a_loaded_ranker_knows_the_cutoff_in_the_name(name: str, tmp_path: Path) -> None:
+    data = rf.make_data("yahoo", queries=8)
+    ranker = rf.Ranker(name, n_estimators=2, progress=False).fit(data)
+    ranker.save(tmp_path / "run")
+    assert rf.load(tmp_path / "run").objective_ == ranker.objective_ == rf.objective(name)
+
+
 def test_save_and_load(fitted: rf.Ranker, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     again = rf.load(tmp_path / "model")

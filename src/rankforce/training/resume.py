@@ -16,6 +16,7 @@ from rankforce.data.columns import COLUMNS
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import as_source, to_dense
 from rankforce.forces.base import AnyObjective
+from rankforce.forces.named import known_cutoff
 from rankforce.measures.metric import Metric
 from rankforce.models.folder import has_model
 from rankforce.models.load import load_model
@@ -38,6 +39,8 @@ def record(
     values["objective"] = objective.name
     if isinstance(settings.objective, (AnyObjective, Mapping)):
         values["objective"] = objective.described()
+    elif settings.k is None:
+        values["k"] = known_cutoff(objective)  # of a name such as "lambdagap-x@3"
     values["eval_metric"] = [metric.name for metric in metrics]
     if settings.members is not None:
         values["members"] = describe_members(settings.members)
