@@ -33,6 +33,7 @@ from rankforce.forces.base import AnyObjective
 from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
+from rankforce.training.members import OF_OBJECTIVES
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint
 from rankforce.training.settings import settle_auto
@@ -419,5 +420,5 @@ def _named(metrics: Watched) -> Any:
 def _as_table(objective: AnyObjective) -> Any:
     """An objective that is made already as a table, into which a search can reach."""
     table = objective.described()
-    is_plain = {"name", "mix", "graded", "scheduled"} & {*table}
+    is_plain = OF_OBJECTIVES & {*table}
     return table if is_plain and not callable(table.get("name")) else objective

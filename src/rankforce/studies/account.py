@@ -24,7 +24,7 @@ from rankforce.studies.figure import Drawn, Figure
 from rankforce.studies.make import count_held
 from rankforce.studies.papers import Printed
 from rankforce.studies.papers.claims import FACTS
-from rankforce.studies.remakes import USUAL
+from rankforce.studies.remakes import USUAL, settings_of
 from rankforce.studies.study import Study
 from rankforce.studies.tables import PERFECT, RANDOM, Remake
 from rankforce.studies.verdicts import Judged, count_tests, judge_all
@@ -105,7 +105,8 @@ def _how(found: Reproduced) -> list[str]:
     lines = []
     for one in found.study.sets.values():
         settings = rules.settings[one.name]
-        whose = "ours, as the paper has not this set: " if settings == USUAL else ""
+        is_ours = settings_of(found.paper, one.name) == USUAL
+        whose = "ours, as the paper has not this set: " if is_ours else ""
         own = ", ".join(f"{name} {value}" for name, value in settings.items())
         lines.append(f"{one.title}: {whose}{own}")
     lines.append(
@@ -132,10 +133,7 @@ def beside(ours: Printed, remake: Remake) -> Table:
     depth = len(head[0])
     lines: list[list[Cell] | str] = []
     for row in rows:
-        cells = [
-            _cell(ours if whose == HERE else theirs, row | place, remake)
-            for place, whose in columns
-        ]
+        cells = [_cell(ours if whose == HERE else theirs, row | place) for place, whose in columns]
         named = [key for key in varying if key != "tau" or "-eX" not in row["algorithm"]]
         lines.append([Cell(", ".join(_word(key, row[key]) for key in named)), *cells])
     notes = [f"unit: {ours.unit}"] if ours.unit else []
@@ -147,15 +145,14 @@ def beside(ours: Printed, remake: Remake) -> Table:
     return Table([("",) * (depth - 1) + ("algorithm",), *head], lines, notes)
 
 
-def _cell(table: Printed, keys: dict[str, Any], remake: Remake) -> Cell:
+def _cell(table: Printed, keys: dict[str, Any]) -> Cell:
     found = table.find(**keys)
     if not found:
         return Cell("")
     one = found[0]
     value = one["value"]
-    text = f"{value:.2f}" if table.unit != "settings" else f"{value:.4g}"
-    if table.unit == "settings" and isinstance(value, str):
-        text = value
+    digits = ".4g" if table.unit == "settings" else ".2f"
+    text = value if isinstance(value, str) else format(value, digits)
     return Cell(text, one["mark"].replace("~", ""), bold=_is_best(one, table))
 
 

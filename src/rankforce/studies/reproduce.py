@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -104,11 +105,7 @@ def reproduce(
     kept = [part for part in parts if not part.needs or has_clicks]
     remakes = {one.name: one for one in kept if isinstance(one, Remake)}
     figures = [one for one in kept if isinstance(one, Figure)]
-
-    def folds_of(one: StudySet) -> Sequence[int]:
-        usual = 1 if one.name in ONE_FOLD else one.folds
-        return range(1, min(one.folds, many or usual) + 1)
-
+    folds_of = partial(_folds, many)
     tens = range(1, 11)  # the cutoffs of 002
     cells = {
         name: one.keys(tens if number == "002" else wanted, algorithms)
@@ -126,6 +123,12 @@ def reproduce(
     for path in write_report(found, folder, command):
         voice.say(f"{path}  what came out")
     return found
+
+
+def _folds(many: int | None, data: StudySet) -> Sequence[int]:
+    """The folds of a data set that count: so many, or as many as the papers had."""
+    usual = 1 if data.name in ONE_FOLD else data.folds
+    return range(1, min(data.folds, many or usual) + 1)
 
 
 def _check_algorithms(patterns: Sequence[str], remakes: Sequence[Remake]) -> None:

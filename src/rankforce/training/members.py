@@ -20,7 +20,7 @@ from rankforce.training.settings_table import TABLE
 from rankforce.training.watch import make_metrics
 
 # What says that a table is an objective's, and not one of settings.
-_OF_OBJECTIVES = {"name", "mix", "graded", "scheduled"}
+OF_OBJECTIVES = {"name", "mix", "graded", "scheduled"}
 # What all members have alike.
 _SHARED = {"members", "member_weights", "base", "eval_metric", "eval_at", "missing", "engine"}
 _SHARED |= {name for name, one in TABLE.items() if one.where == "run"}
@@ -45,7 +45,7 @@ def read_members(given: Any) -> list[dict[str, Any]]:
 
 def _read_one(number: int, given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
-        return {"objective": given} if _OF_OBJECTIVES & {*given} else dict(given)
+        return {"objective": given} if OF_OBJECTIVES & {*given} else dict(given)
     if isinstance(given, (str, AnyObjective)) or callable(given):
         return {"objective": given}
     raise RankforceError(
