@@ -43,7 +43,12 @@ class Stumps:
         return ["none" if a == b else f"[{a:.17g}:{b:.17g}]" for a, b in both]
 
     def grow(
-        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+        self,
+        lam: Floats,
+        hess: Floats,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        rows: NDArray[np.int32] | None,
     ) -> Grown | None:
         best: tuple[float, int, float] = (1e-12, -1, 0.0)
         total, weight = lam.sum(), hess.sum()

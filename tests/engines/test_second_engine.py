@@ -48,7 +48,7 @@ def test_it_finds_the_split_that_lightgbm_finds() -> None:
         seed=0,
         threads=1,
     )
-    grown = engine.grow(forces, np.ones(TRAIN.rows), 0, np.zeros(TRAIN.rows, np.uint64))
+    grown = engine.grow(forces, np.ones(TRAIN.rows), 0, np.zeros(TRAIN.rows, np.uint64), None)
     assert grown is not None
     data = lightgbm.Dataset(np.round(TRAIN.features, 1), np.zeros(TRAIN.rows))
     params = {"num_leaves": 2, "min_data_in_leaf": 20, "verbosity": -1, "objective": "none"}
@@ -109,7 +109,7 @@ def test_it_says_what_it_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(rf.RankforceError, match=r"max_bin.*"):
         fit(max_bin=63)  # LightGBM's
     with pytest.raises(
-        rf.RankforceError, match="engine is 'abacus': choose 'lightgbm' or 'stumps'"
+        rf.RankforceError, match="engine is 'abacus': choose 'lightgbm', 'histogram' or 'stumps'"
     ):
         fit(engine="abacus")
     with pytest.raises(rf.RankforceError, match="stumps know no categories"):

@@ -7,7 +7,7 @@ checkpoints) is done by `training.loop`, the same for every engine.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.checks import check_choice
+from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.models.forest.tree import Tree
 
@@ -39,10 +40,16 @@ class Engine(Protocol):
         ...
 
     def grow(
-        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+        self,
+        lam: Floats,
+        hess: Floats,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        rows: NDArray[np.int32] | None,
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it.
 
+        `rows` are those in the bag, in order, None if all are; there is no force on the others.
         What is random about a row depends on its entry of `keys`, the seed and the iteration alone,
         so that a run that is resumed goes on as if it had not stopped.
         """
@@ -50,6 +57,10 @@ class Engine(Protocol):
 
 
 def _no_model(_given: Any) -> str | None:
+    return None
+
+
+def _takes_all(_parameters: Mapping[str, Any], _categorical: Sequence[int]) -> str | None:
     return None
 
 
@@ -61,7 +72,8 @@ class EngineKind(NamedTuple):
     """What is known of an engine before it is opened.
 
     `open(features, feature_names=, categorical=, parameters=, seed=, threads=)` gives an `Engine`;
-    `parameters` are settings of trees under our names, and the engine's own.
+    `parameters` are settings of trees under our names, the share of rows `in_bag`, and the engine's
+    own.
     """
 
     name: str
@@ -75,11 +87,13 @@ class EngineKind(NamedTuple):
     # While it is open, engines opened on the same features share what they make of them; it gives
     # the parameters of its own that this needs. Engines of other seeds share what this one makes.
     share: Callable[..., AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
+    # What it cannot do of what is asked, by parameters and categorical features, in words.
+    lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
 
 
-DEFAULT = "lightgbm"
+DEFAULT, OWN = "lightgbm", "histogram"
 # The module that has an engine's `KIND`: it is imported when the engine is used.
-_MODULES = {DEFAULT: "rankforce.engines.lightgbm"}
+_MODULES = {DEFAULT: "rankforce.engines.lightgbm", OWN: "rankforce.engines.histogram"}
 _ADDED: dict[str, EngineKind] = {}
 
 
@@ -90,7 +104,7 @@ def find_engine(name: str | None = None) -> EngineKind:
     'lightgbm'
     >>> find_engine("abacus")
     Traceback (most recent call last):
-    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm'
+    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm' or 'histogram'
     """
     wanted = DEFAULT if name is None else name
     check_choice("engine", wanted, [*_MODULES, *_ADDED])
@@ -98,6 +112,29 @@ def find_engine(name: str | None = None) -> EngineKind:
         return _ADDED[wanted]
     found: EngineKind = importlib.import_module(_MODULES[wanted]).KIND
     return found
+
+
+def open_engine(
+    name: str | None,
+    features: Any,
+    *,
+    categorical: list[int],
+    parameters: dict[str, Any],
+    **more: Any,
+) -> Engine:
+    """The engine of that name on these features; without a name the one that is fastest.
+
+    That is ours where a tree sees part of the rows or columns, if it takes the parameters
+    (docs/adr/0029).
+    """
+    kind = find_engine(name)
+    is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
+    if name is None and is_sampled and find_engine(OWN).lacks(parameters, categorical) is None:
+        kind = find_engine(OWN)
+    lacking = kind.lacks(parameters, categorical)
+    if lacking is not None:
+        raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
+    return kind.open(features, categorical=categorical, parameters=parameters, **more)
 
 
 def engines() -> list[EngineKind]:

@@ -64,6 +64,12 @@ def kernel(function: Function) -> Function:
     return compiled
 
 
+def strict(function: Function) -> Function:
+    """`kernel` in plain floating point: the same bits wherever it is called from."""
+    compiled: Function = numba.njit(**(OPTIONS | {"fastmath": False}))(function)
+    return compiled
+
+
 def inlined(function: Function) -> Function:
     """Copy `function` into its callers: for a line or two, not worth compiling alone."""
     compiled: Function = numba.njit(inline="always", **OPTIONS)(function)

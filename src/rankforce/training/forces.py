@@ -62,6 +62,9 @@ class Forces:
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
         self._base_steps = base_steps  # schedules begin behind them
+        self._bag_number = -1  # of the bag below
+        self._bag_weight = np.empty(0)
+        self._bag_rows = np.empty(0, np.int32)
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
@@ -116,21 +119,33 @@ class Forces:
                 for one in values:
                     one *= weight
 
+    def bag_rows(self, iteration: int) -> NDArray[np.int32] | None:
+        """The rows in the bag of this iteration, in order; None if all are in."""
+        if self._bag(iteration) is None:
+            return None
+        return self._bag_rows
+
     def _bag(self, iteration: int) -> Floats | None:
         """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""
         settings = self._settings
         if settings.subsample >= 1.0 or settings.subsample_freq == 0:
             return None
         bag = iteration // settings.subsample_freq
+        if bag != self._bag_number:
+            self._bag_number, self._bag_weight = bag, self._draw_bag(bag)
+            self._bag_rows = np.flatnonzero(self._bag_weight).astype(np.int32)
+        return self._bag_weight
+
+    def _draw_bag(self, bag: int) -> Floats:
+        settings, index = self._settings, self._data.index
         key = hash_keys(np.array([settings.seed], np.uint64)) ^ np.uint64(bag)
-        index = self._data.index
-        if settings.subsample_by == "query":
-            chosen = _draw_share(hash_keys(index.key ^ hash_keys(key)), settings.subsample)
-            by_place = np.repeat(chosen, index.sizes)
-            by_row = np.empty(self._data.rows)
-            by_row[index.row if len(index.row) else slice(None)] = by_place
-            return by_row
-        return _draw_share(hash_keys(self.keys ^ hash_keys(key)), settings.subsample)
+        if settings.subsample_by != "query":
+            return _draw_share(hash_keys(self.keys ^ hash_keys(key)), settings.subsample)
+        chosen = _draw_share(hash_keys(index.key ^ hash_keys(key)), settings.subsample)
+        by_place = np.repeat(chosen, index.sizes)
+        by_row = np.empty(self._data.rows)
+        by_row[index.row if len(index.row) else slice(None)] = by_place
+        return by_row
 
 
 def _draw_share(draws: NDArray[np.uint64], share: float) -> Floats:

@@ -14,7 +14,7 @@ from rankforce.common.notes import note
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.base import Engine, Grown, find_engine
+from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.forces.base import AnyObjective
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.forest import Forest
@@ -153,7 +153,8 @@ class Training:
         if settings.choice is not None:
             self.progress.say(str(settings.choice))
         self.progress.say(f"{self.objective.name} on {data}")
-        engine = find_engine(settings.engine).open(
+        engine = open_engine(
+            settings.engine,
             data.features,
             feature_names=data.feature_names,
             categorical=data.categorical,
@@ -240,7 +241,8 @@ class Training:
             lam, hess = self._forces(iteration)
             pushed = perf_counter()
             second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
-            grown = self.engine.grow(lam, second, iteration, self.forces.keys)
+            rows = self.forces.bag_rows(iteration)
+            grown = self.engine.grow(lam, second, iteration, self.forces.keys, rows)
             if grown is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break

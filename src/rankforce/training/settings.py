@@ -67,14 +67,9 @@ class Settings(Values):
         return count_threads(self.threads)
 
     def engine_parameters(self) -> dict[str, Any]:
-        """What an engine is opened with: settings of trees, and parameters of its own.
-
-        Rows left out of a bag stay in the data with no force, so that `min_child_samples`, which
-        an engine applies to all rows, grows by as much as the bag shrinks.
-        """
+        """What an engine is opened with: settings of trees, and parameters of its own."""
         in_bag = self.subsample if self.subsample_freq else 1.0
-        samples = max(round(self.min_child_samples / in_bag), 1)
-        return self._of("trees") | {"min_child_samples": samples} | self.passed
+        return self._of("trees") | {"in_bag": in_bag} | self.passed
 
 
 def make_settings(given: dict[str, Any], **more: Any) -> Settings:

@@ -6,6 +6,6 @@ from rankforce.engines.base import EngineKind
 from rankforce.engines.lightgbm.booster import adopt
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.engines.lightgbm.parameters import OWN, UNRESUMABLE
-from rankforce.engines.lightgbm.shared_bins import share
+from rankforce.engines.shared_bins import share
 
 KIND = EngineKind("lightgbm", LightGBM, OWN, UNRESUMABLE, adopt, share)

@@ -24,8 +24,13 @@ from rankforce.engines.lightgbm.library import (
     plain_errors,
     said_once,
 )
-from rankforce.engines.lightgbm.parameters import LEAF_RULES, choose_histograms, translated
-from rankforce.engines.lightgbm.shared_bins import binned
+from rankforce.engines.lightgbm.parameters import (
+    LEAF_RULES,
+    choose_histograms,
+    for_all_rows,
+    translated,
+)
+from rankforce.engines.shared_bins import binned
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.lightgbm_text import (
     feature_infos,
@@ -53,6 +58,7 @@ class LightGBM:
         seed: int,
         threads: int,
     ) -> None:
+        parameters = for_all_rows(parameters)
         theirs = for_features(translated(parameters), feature_names, categorical)
         others = theirs | ({"categorical features": True} if categorical else {})
         wish, levels = parameters["quantised"], parameters["quantised_levels"]
@@ -113,7 +119,12 @@ class LightGBM:
         return fixed | {"force_col_wise": True}
 
     def grow(
-        self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
+        self,
+        lam: Floats,
+        hess: Floats,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        _rows: NDArray[np.int32] | None = None,
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it."""
         tree = self._find_tree(lam, hess, iteration, keys)

@@ -75,6 +75,19 @@ UNRESUMABLE = frozenset(name for name, one in PARAMETERS.items() if one.unresuma
 BINNING = {"max_bin": 127, "bin_construct_sample_cnt": 100_000}
 
 
+def for_all_rows(given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters for rows in and out of the bag, which LightGBM cannot tell apart.
+
+    Those left out stay in the data with no force, so that `min_child_samples` grows by as much as
+    the bag shrinks.
+
+    >>> for_all_rows({"min_child_samples": 20, "in_bag": 0.5})["min_child_samples"]
+    40
+    """
+    samples = max(round(given["min_child_samples"] / given.get("in_bag", 1.0)), 1)
+    return given | {"min_child_samples": samples}
+
+
 def translated(given: dict[str, Any]) -> dict[str, Any]:
     """The parameters that are not at LightGBM's default, under its names.
 

@@ -1,0 +1,9 @@
+"""Our own trees."""
+
+from __future__ import annotations
+
+from rankforce.engines.base import EngineKind
+from rankforce.engines.histogram.engine import BINNING, Histogram, lacks
+from rankforce.engines.shared_bins import share
+
+KIND = EngineKind("histogram", Histogram, BINNING, share=share, lacks=lacks)

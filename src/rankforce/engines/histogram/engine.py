@@ -1,0 +1,291 @@
+"""Our own grower of trees: exact sums of integer forces in bins, on the rows of a bag alone.
+
+LightGBM's integer histograms are not sound with sampled columns, and it cannot be told which rows
+are in a bag. Here a tree that sees part of the rows and columns costs that part (docs/adr/0029).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.checks import check_whole
+from rankforce.common.errors import RankforceError
+from rankforce.common.threads import get_pool, run_rows
+from rankforce.common.types import Floats
+from rankforce.data.sources import in_memory
+from rankforce.engines.base import Grown
+from rankforce.engines.histogram.bins import Bins, make_bins
+from rankforce.engines.shared_bins import binned
+from rankforce.kernels import growing as kernels
+from rankforce.kernels.trees import largest_block
+from rankforce.models.forest.tree import GOES_LEFT, MISSING_NAN, MISSING_SHIFT, Tree
+
+# Settings of trees that it has, and parameters under LightGBM's names.
+KNOWN = {
+    "num_leaves",
+    "max_depth",
+    "min_child_samples",
+    "min_child_weight",
+    "min_split_gain",
+    "reg_alpha",
+    "reg_lambda",
+    "colsample_bytree",
+    "quantised",
+    "quantised_levels",
+    "in_bag",
+}
+# How bins are made; feature_pre_filter changes nothing here.
+BINNING: dict[str, Callable[[Any], Any]] = {
+    "max_bin": functools.partial(check_whole, "max_bin", least=2),
+    "bin_construct_sample_cnt": functools.partial(check_whole, "bin_construct_sample_cnt", least=1),
+    "data_random_seed": functools.partial(check_whole, "data_random_seed", least=0),
+    "feature_pre_filter": bool,
+}
+USUAL = {"colsample_bynode": 1.0}  # what changes nothing
+MOST_BINS = 256  # that a byte tells apart
+BINS = 127  # as for LightGBM
+SAMPLE = 100_000  # rows that bins are found from
+WIDTH = 36  # columns of a block at most: its histograms stay in the fastest memory
+ALONE = 1 << 20  # values of rows and columns below which one thread grows a tree faster
+DEEPEST = 1 << 30  # without a limit
+ATTEMPTS = 5  # few rows, rounded by chance, may all come out as 0: then the dice are thrown again
+
+
+def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | None:
+    """What is asked and not here, in words.
+
+    >>> lacks({"num_leaves": 31, "path_smooth": 1.0}, []), lacks({"max_bin": 63}, [])
+    ('path_smooth', None)
+    """
+    if categorical:
+        return "categorical features"
+    if parameters.get("quantised") is False:
+        return "quantised=False"
+    if parameters.get("max_bin", 0) > MOST_BINS:
+        return f"max_bin above {MOST_BINS}"
+    known = {*KNOWN, *BINNING}
+    unknown = {name: value for name, value in parameters.items() if name not in known}
+    return next((name for name, value in unknown.items() if value != USUAL.get(name)), None)
+
+
+class Part(NamedTuple):
+    """Rows and columns that a tree sees, with their bins in blocks of columns."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int64]
+    edge: NDArray[np.int64]  # the first of the columns of each block, and their number
+    bins: NDArray[np.uint8]
+
+
+class Histogram:
+    """An `Engine`: grows trees on one feature matrix."""
+
+    def __init__(
+        self,
+        features: Any,
+        *,
+        feature_names: list[str],
+        categorical: list[int],
+        parameters: dict[str, Any],
+        seed: int,
+        threads: int,
+    ) -> None:
+        self.leaf_rules: list[str] = []
+        self.about: dict[str, str] = {}
+        self._seed, self._threads = seed, threads
+        self._most = parameters["num_leaves"]
+        self._deepest = parameters["max_depth"] if parameters["max_depth"] > 0 else DEEPEST
+        self._share = parameters["colsample_bytree"]
+        self._levels = parameters["quantised_levels"]
+        names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
+        self._rules = np.array([parameters["min_child_samples"], *map(parameters.get, names)])
+        self.how = f"forces quantised to {self._levels} levels, leaves in full precision"
+        usual = {"max_bin": BINS, "bin_construct_sample_cnt": SAMPLE, "data_random_seed": seed}
+        given = {name: BINNING[name](parameters.get(name, value)) for name, value in usual.items()}
+        most, sample, bin_seed = given.values()
+        self._shift = max((most - 1).bit_length(), 1)
+
+        def make(features: Any) -> Bins:
+            return make_bins(features, most=most, sample=sample, seed=bin_seed, threads=threads)
+
+        self._bins: Bins = binned(
+            make, given | {"engine": "histogram", "feature_pre_filter": False}, in_memory(features)
+        )
+        self._many = self._bins.many
+        if not len(self._bins.usable):
+            raise RankforceError("no feature can tell documents apart: all are constant")
+        self._whole: Part | None = None  # all rows and columns
+        self._totals = np.empty((0, 0), np.int64)
+
+    @property
+    def ranges(self) -> list[str]:
+        """The least and the largest value of each feature."""
+        return self._bins.ranges
+
+    def grow(
+        self,
+        lam: Floats,
+        hess: Floats,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        rows: NDArray[np.int32] | None,
+    ) -> Grown | None:
+        """The tree for these forces; None if no split is worth it."""
+        part = self._take(rows, self._draw(iteration))
+        growth = _Growth(self._most, len(part.edge) - 1, len(part.rows))
+        size = len(part.columns) << self._shift
+        if self._totals.shape != (self._most, size):
+            self._totals = np.empty((self._most, size), np.int64)
+        for attempt in range(ATTEMPTS):
+            packed, steps = self._pack(part, lam, hess, keys, [self._seed, iteration, attempt])
+            rules = np.concatenate([self._rules, steps])
+            if self._grow(part, packed, rules, growth) > 1:
+                tree = self._make_tree(part, growth, rules)
+                return Grown(tree, self._find_leaves(part, growth, len(lam)))
+        return None
+
+    def _draw(self, iteration: int) -> NDArray[np.int64]:
+        """The columns that a tree may split on."""
+        usable = self._bins.usable
+        count = max(round(self._share * len(usable)), 1)
+        if count == len(usable):
+            return usable
+        rng = np.random.default_rng([self._seed, iteration])
+        return np.sort(rng.permutation(usable)[:count])
+
+    def _take(self, rows: NDArray[np.int32] | None, columns: NDArray[np.int64]) -> Part:
+        is_whole = rows is None and len(columns) == len(self._bins.usable)
+        if is_whole and self._whole is not None:
+            return self._whole
+        if rows is None:
+            rows = np.arange(len(self._bins.values), dtype=np.int32)
+        blocks = 2 * -(-len(columns) // (2 * WIDTH)) if len(columns) > WIDTH else 1
+        edge = np.linspace(0, len(columns), blocks + 1).astype(np.int64)
+        out = np.empty(len(rows) * len(columns), np.uint8)
+
+        def work(first: int, last: int) -> None:
+            kernels.gather_block(first, last, self._bins.values, rows, columns, edge, out)
+
+        run_rows(work, len(rows), self._threads)
+        part = Part(rows, columns, edge, out)
+        if is_whole:
+            self._whole = part
+        return part
+
+    def _pack(
+        self, part: Part, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Forces as integers, and the steps that these count."""
+        found = run_rows(lambda a, b: largest_block(a, b, lam, hess), len(lam), self._threads)
+        step = max(force for force, _ in found) / (self._levels // 2)
+        step_hess = max(second for _, second in found) / self._levels
+        key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
+        packed = np.empty(len(part.rows), np.int32)
+
+        def work(first: int, last: int) -> None:
+            kernels.pack_block(
+                first, last, part.rows, lam, hess, keys, key, step, step_hess, packed
+            )
+
+        run_rows(work, len(packed), self._threads)
+        return packed, np.array([step, step_hess])
+
+    def _grow(self, part: Part, packed: NDArray[np.int32], rules: Floats, growth: _Growth) -> int:
+        """Fill in the growth; the number of leaves."""
+        chunk = min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1))
+        many, has_nan = self._many[part.columns], self._bins.has_nan[part.columns]
+        looks = (many, has_nan, self._shift, chunk, rules)
+        state = (growth.leaves, self._totals, growth.gains, growth.splits)
+        notes = (growth.nodes, growth.parents, growth.worth)
+        kernels.start(packed, growth.order, growth.leaves)
+        if self._threads == 1 or len(part.bins) < ALONE:
+            growth.count = kernels.grow(
+                self._most, self._deepest, part.bins, part.edge, packed, *looks, growth.order,
+                growth.spare, *state, *notes,
+            )  # fmt: skip
+            return growth.count
+        leaf, other = 0, -1
+
+        def work(block: int) -> None:
+            kernels.examine(
+                block, leaf, other, part.bins, part.edge, packed, growth.order, *looks, *state
+            )
+
+        pool = get_pool(self._threads)
+        growth.count = 1
+        while True:
+            list(pool.map(work, range(len(part.edge) - 1)))
+            leaf = kernels.divide(
+                growth.count, self._deepest, part.bins, part.edge, many, growth.order,
+                growth.spare, growth.leaves, growth.gains, growth.splits, *notes,
+            )  # fmt: skip
+            if leaf < 0:
+                return growth.count
+            other = growth.count
+            growth.count += 1
+            if growth.count == self._most:
+                return growth.count
+
+    def _make_tree(self, part: Part, growth: _Growth, rules: Floats) -> Tree:
+        count, step, step_hess = growth.count, rules[-2], rules[-1]
+        column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
+        feature = part.columns[column]
+        growth.nodes[: count - 1, 0] = feature
+        splits = zip(feature.tolist(), bin_.tolist(), strict=True)
+        threshold = np.array([self._bins.edge(*split) for split in splits])
+        missing = np.where(self._bins.has_nan[feature] > 0, MISSING_NAN << MISSING_SHIFT, 0)
+        is_left = (nan_left > 0) | (missing == 0)
+        rule = (missing | np.where(is_left, GOES_LEFT, 0)).astype(np.int64)
+        gain, force, second, rows = growth.worth[: count - 1].T
+        ends = growth.leaves[:count]
+        weight = ends[:, kernels.HESSIAN] * step_hess
+        details = {
+            "gain": gain.copy(),
+            "value": _values(force * step, second * step_hess),
+            "weight": second * step_hess,
+            "count": rows.astype(np.int64),
+            "leaf_weight": weight,
+            "leaf_count": ends[:, kernels.END] - ends[:, kernels.BEGIN],
+        }
+        value = _values(ends[:, kernels.FORCE] * step, weight)
+        return Tree(feature, threshold, rule, left.copy(), right.copy(), value, details=details)
+
+    def _find_leaves(self, part: Part, growth: _Growth, rows: int) -> NDArray[np.int32]:
+        """The leaf of every row: those of the bag are known, the others go down the tree."""
+        leaf = np.full(rows, -1, np.int32)
+        kernels.tell_leaves(growth.count, growth.order, part.rows, growth.leaves, leaf)
+        if len(part.rows) < rows:
+            rest = np.flatnonzero(leaf < 0).astype(np.int32)
+            nodes = growth.nodes[: growth.count - 1]
+
+            def work(first: int, last: int) -> None:
+                kernels.walk_block(first, last, rest, self._bins.values, nodes, self._many, leaf)
+
+            run_rows(work, len(rest), self._threads)
+        return leaf
+
+
+class _Growth:
+    """What a tree is while it grows: see `kernels.growing`."""
+
+    def __init__(self, most: int, blocks: int, rows: int) -> None:
+        self.count = 1  # leaves
+        self.order = np.empty(rows, np.int32)
+        self.spare = np.empty(rows, np.int32)
+        self.leaves = np.empty((most, 5), np.int64)
+        self.gains = np.empty((blocks, most))
+        self.splits = np.empty((blocks, most, 5), np.int64)
+        self.nodes = np.empty((most - 1, 5), np.int64)
+        self.parents = np.empty((most, 2), np.int64)
+        self.worth = np.empty((most - 1, 4))
+
+
+def _values(force: Floats, second: Floats) -> Floats:
+    found = np.zeros_like(force)
+    np.divide(force, second, out=found, where=second > 1e-15)
+    return found

@@ -1,0 +1,363 @@
+"""How a tree grows on binned features: histograms of integer forces, the best split, and again.
+
+A force and a hessian are small integers, packed into one: force << 16 | hessian for a row, force <<
+32 | hessian for sums. Columns stand in blocks, each with all its rows behind one another, so that
+what a pass adds to stays in the fastest memory. Blocks can be examined in any order, by any number
+of threads: sums of integers are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankforce.kernels.compile import entry, kernel, strict
+from rankforce.kernels.sets import splitmix64
+
+# What is known of a leaf: its rows, its depth, and the sums over it.
+BEGIN, END, DEPTH, FORCE, HESSIAN = 0, 1, 2, 3, 4
+# A split: its column, the last bin that goes left, whether NaN does, and the sums on the left.
+COLUMN, BIN, NAN_LEFT, LEFT_FORCE, LEFT_HESSIAN = 0, 1, 2, 3, 4
+# Columns of `rules`.
+MIN_ROWS, MIN_WEIGHT, MIN_GAIN, L1, L2, STEP, STEP_HESSIAN = 0, 1, 2, 3, 4, 5, 6
+AHEAD = 128  # rows to look at before they are needed, a power of two
+TINY = 1e-15  # a hessian below it divides nothing
+_UNIT = 1.0 / 4294967296.0
+
+
+@entry
+def bin_block(first, last, width, values, edges, starts, bins):
+    """The bin of every value of the rows first..last-1: the number of edges below it.
+
+    The edges of a column stand at starts[column] in `edges`; NaN gets the bin behind the last.
+    """
+    for row in range(np.uint64(first), np.uint64(last)):
+        for column in range(np.uint64(width)):
+            x = values[row * np.uint64(width) + column]
+            low = starts[column]
+            high = starts[column + np.uint64(1)]
+            begin = low
+            if x != x:
+                low = high + 1
+            while low < high:
+                middle = (low + high) >> 1
+                if edges[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            bins[row, column] = low - begin
+
+
+@entry
+def gather_block(first, last, bins, rows, columns, edge, out):
+    """The bins of some rows and columns, block by block."""
+    count = np.uint64(len(rows))
+    begin = np.uint64(first)
+    while begin < np.uint64(last):
+        end = min(begin + np.uint64(AHEAD), np.uint64(last))
+        for block in range(len(edge) - 1):
+            base = count * np.uint64(edge[block])
+            low, high = np.uint64(edge[block]), np.uint64(edge[block + 1])
+            for i in range(begin, end):
+                row = np.uint64(rows[i])
+                at = base + i * (high - low) - low
+                for j in range(low, high):
+                    out[at + j] = bins[row, np.uint64(columns[j])]
+        begin = end
+
+
+@entry
+def pack_block(first, last, rows, lam, hess, keys, key, step, step_hess, packed):
+    """Forces of some rows in steps, rounded up or down by chance so that nothing is lost on
+    average, as in `trees.round_block`."""
+    inverse = 1.0 / step if step > 0.0 else 0.0
+    inverse_hess = 1.0 / step_hess if step_hess > 0.0 else 0.0
+    for i in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(rows[i])
+        draw = splitmix64(key ^ keys[row])
+        up = np.float64(draw >> np.uint64(32)) * _UNIT
+        up_hess = np.float64(draw & np.uint64(0xFFFFFFFF)) * _UNIT
+        size = np.int32(np.floor(abs(lam[row]) * inverse + up))
+        force = size if lam[row] > 0.0 else -size
+        packed[i] = (force << 16) + np.int32(np.floor(hess[row] * inverse_hess + up_hess))
+
+
+@entry
+def start(packed, order, leaves):
+    """All rows in the first leaf."""
+    force = np.int64(0)
+    second = np.int64(0)
+    for i in range(np.uint64(len(packed))):
+        order[i] = i
+        low = packed[i] & 0xFFFF
+        second += low
+        force += (packed[i] - low) >> 16
+    leaves[0, BEGIN] = 0
+    leaves[0, END] = len(packed)
+    leaves[0, DEPTH] = 0
+    leaves[0, FORCE] = force
+    leaves[0, HESSIAN] = second
+
+
+@kernel
+def _flush(small, total):
+    for k in range(len(small)):
+        low = np.int64(small[k] & 0xFFFF)
+        total[k] += ((np.int64(small[k]) - low) << 16) + low
+        small[k] = 0
+
+
+@kernel
+def _touch(bins, base, width, order, first, last):
+    """Look at some rows before they are needed: the memory then brings many at a time.
+
+    Half of the time of a pass over scattered rows was waiting for one after the other.
+    """
+    seen = np.uint64(0)
+    for i in range(first, last):
+        at = base + np.uint64(order[i]) * width
+        seen += np.uint64(bins[at]) + np.uint64(bins[at + width - np.uint64(1)])
+    return seen
+
+
+@kernel
+def _sum_rows(bins, base, width, order, begin, end, packed, chunk, shift, total):
+    """Add the forces of some rows to the histograms of a block, in few bits as long as they do."""
+    small = np.zeros(len(total), np.int32)
+    is_all = end - begin == len(packed)
+    seen = np.uint64(0)
+    first = begin
+    while first < end:
+        last = min(first + chunk, end)
+        for i in range(np.uint64(first), np.uint64(last)):
+            if not is_all and i & np.uint64(AHEAD - 1) == np.uint64(0):
+                seen |= _touch(
+                    bins, base, width, order, i, min(i + np.uint64(AHEAD), np.uint64(end))
+                )
+            row = i if is_all else np.uint64(order[i])
+            force = packed[row]
+            at = base + row * width
+            for j in range(width):
+                small[(j << shift) + np.uint64(bins[at + j])] += force
+        _flush(small, total)
+        first = last
+    return seen
+
+
+@strict
+def _worth(force, second, l1, l2):
+    size = abs(force) - l1
+    below = second + l2
+    if size <= 0.0 or below <= TINY:
+        return 0.0
+    return size * size / below
+
+
+@strict
+def _least_hessian(leaf, rules):
+    """The least sum of hessians that a side may have.
+
+    Rows on a side are told from its share of the hessians, rounded, as LightGBM does.
+    """
+    rows = leaf[END] - leaf[BEGIN]
+    by_rows = np.ceil((rules[MIN_ROWS] - 0.5) * max(leaf[HESSIAN], 1) / rows)
+    by_weight = np.ceil(rules[MIN_WEIGHT] / rules[STEP_HESSIAN]) if rules[STEP_HESSIAN] else 0.0
+    return np.int64(max(by_rows, by_weight, 0.0))
+
+
+@strict
+def _scan(total, columns, first_column, many, has_nan, leaf, shift, rules, found):
+    """The best split of a leaf by the columns of a block: its gain, and `found`.
+
+    In plain floating point: a gain must not depend on the kernel that asks for it.
+    """
+    step, step_hess = rules[STEP], rules[STEP_HESSIAN]
+    force, second = leaf[FORCE], leaf[HESSIAN]
+    least = _least_hessian(leaf, rules)
+    least_worth = _worth(force * step, second * step_hess, rules[L1], rules[L2]) + rules[MIN_GAIN]
+    best = least_worth
+    for j in range(columns):
+        column = first_column + j
+        base = j << np.int64(shift)
+        for nan_left in range(2 if has_nan[column] else 1):
+            at = total[base + many[column]] if nan_left else np.int64(0)
+            # With NaN on the right, all values on the left is a split as well.
+            ends = many[column] - (0 if has_nan[column] and not nan_left else 1)
+            for b in range(ends):
+                more = total[base + b]
+                at += more
+                left_second = at & np.int64(0xFFFFFFFF)
+                if left_second < least or (more == 0 and b):
+                    continue
+                if second - left_second < least:
+                    break
+                left = (at - left_second) >> np.int64(32)
+                worth = _worth(left * step, left_second * step_hess, rules[L1], rules[L2])
+                worth += _worth(
+                    (force - left) * step,
+                    (second - left_second) * step_hess,
+                    rules[L1],
+                    rules[L2],
+                )
+                if worth > best:
+                    best = worth
+                    found[COLUMN] = column
+                    found[BIN] = b
+                    found[NAN_LEFT] = nan_left
+                    found[LEFT_FORCE] = left
+                    found[LEFT_HESSIAN] = left_second
+    return best - least_worth
+
+
+@kernel
+def _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
+             leaves, totals, gains, splits):  # fmt: skip
+    """Histograms and best splits of two leaves, in a block of columns; other < 0: of the first.
+
+    `totals` of `one` has those of both together: only those of the smaller leaf are made.
+    """
+    width = edge[block + 1] - edge[block]
+    base = np.uint64(len(packed)) * np.uint64(edge[block])
+    first, last = edge[block] << np.int64(shift), edge[block + 1] << np.int64(shift)
+    whole = totals[one, first:last]
+    fresh = whole if other < 0 else totals[other, first:last]
+    fresh[:] = 0
+    smaller = one
+    if (
+        other >= 0
+        and leaves[other, END] - leaves[other, BEGIN] < leaves[one, END] - leaves[one, BEGIN]
+    ):
+        smaller = other
+    seen = _sum_rows(bins, base, np.uint64(width), order, leaves[smaller, BEGIN],
+                     leaves[smaller, END], packed, chunk, np.uint64(shift), fresh)  # fmt: skip
+    splits[block, one, COLUMN] = np.int64(seen & np.uint64(1))  # used, so that it is not left out
+    if other >= 0:
+        if smaller == one:
+            for k in range(len(whole)):
+                mine = fresh[k]
+                fresh[k] = whole[k] - mine
+                whole[k] = mine
+        else:
+            for k in range(len(whole)):
+                whole[k] -= fresh[k]
+        gains[block, other] = _scan(fresh, width, edge[block], many, has_nan, leaves[other], shift,
+                                    rules, splits[block, other])  # fmt: skip
+    gains[block, one] = _scan(whole, width, edge[block], many, has_nan, leaves[one], shift, rules,
+                              splits[block, one])  # fmt: skip
+
+
+@entry
+def examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
+            leaves, totals, gains, splits):  # fmt: skip
+    """`_examine`, for a thread that has this block."""
+    _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
+             leaves, totals, gains, splits)  # fmt: skip
+
+
+@kernel
+def _choose(count, deepest, leaves, gains):
+    """The block and the leaf whose split is worth most; a leaf below 0 if none is worth it."""
+    best, at, in_block = 0.0, -1, -1
+    for leaf in range(count):
+        if leaves[leaf, DEPTH] >= deepest:
+            continue
+        for block in range(len(gains)):
+            if gains[block, leaf] > best:
+                best, at, in_block = gains[block, leaf], leaf, block
+    return in_block, at
+
+
+@kernel
+def _split(block, leaf, new, bins, edge, many, order, spare, leaves, splits):
+    """Move the rows of a leaf that go right to the leaf `new`."""
+    split = splits[block, leaf]
+    count = np.uint64(len(order))
+    width = np.uint64(edge[block + 1] - edge[block])
+    column = count * np.uint64(edge[block]) + np.uint64(split[COLUMN] - edge[block])
+    nan = many[split[COLUMN]]  # the bin of NaN, which no other value has
+    begin, end = leaves[leaf, BEGIN], leaves[leaf, END]
+    left, right = np.uint64(begin), np.uint64(0)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        row = order[i]
+        b = np.int64(bins[column + np.uint64(row) * width])
+        goes = split[NAN_LEFT] != 0 if b == nan else b <= split[BIN]
+        order[left] = row
+        spare[right] = row
+        left += np.uint64(goes)
+        right += np.uint64(not goes)
+    for i in range(right):
+        order[left + i] = spare[i]
+    leaves[new, BEGIN], leaves[new, END] = np.int64(left), end
+    leaves[leaf, END] = np.int64(left)
+    leaves[new, DEPTH] = leaves[leaf, DEPTH] = leaves[leaf, DEPTH] + 1
+    leaves[new, FORCE] = leaves[leaf, FORCE] - split[LEFT_FORCE]
+    leaves[new, HESSIAN] = leaves[leaf, HESSIAN] - split[LEFT_HESSIAN]
+    leaves[leaf, FORCE], leaves[leaf, HESSIAN] = split[LEFT_FORCE], split[LEFT_HESSIAN]
+
+
+@kernel
+def _note(node, block, leaf, new, leaves, gains, splits, nodes, parents, worth):
+    """Write down a split before it is made: its node, and what is known of it."""
+    if node:
+        nodes[parents[leaf, 0], parents[leaf, 1]] = node
+    nodes[node, :3] = splits[block, leaf, :3]
+    nodes[node, 3], nodes[node, 4] = ~leaf, ~new
+    parents[leaf, 0] = parents[new, 0] = node
+    parents[leaf, 1], parents[new, 1] = 3, 4
+    worth[node, 0] = gains[block, leaf]
+    worth[node, 1] = leaves[leaf, FORCE]
+    worth[node, 2] = leaves[leaf, HESSIAN]
+    worth[node, 3] = leaves[leaf, END] - leaves[leaf, BEGIN]
+
+
+@entry
+def divide(count, deepest, bins, edge, many, order, spare, leaves, gains, splits, nodes, parents,
+           worth):  # fmt: skip
+    """Make the best split of a tree with `count` leaves: the leaf that it divides, or -1."""
+    block, leaf = _choose(count, deepest, leaves, gains)
+    if leaf >= 0:
+        _note(count - 1, block, leaf, count, leaves, gains, splits, nodes, parents, worth)
+        _split(block, leaf, count, bins, edge, many, order, spare, leaves, splits)
+    return leaf
+
+
+@entry
+def grow(most, deepest, bins, edge, packed, many, has_nan, shift, chunk, rules, order, spare,
+         leaves, totals, gains, splits, nodes, parents, worth):  # fmt: skip
+    """A whole tree in one thread: the number of its leaves."""
+    count, leaf, other = 1, 0, -1
+    while True:
+        for block in range(len(edge) - 1):
+            _examine(block, leaf, other, bins, edge, packed, order, many, has_nan, shift, chunk,
+                     rules, leaves, totals, gains, splits)  # fmt: skip
+        block, leaf = _choose(count, deepest, leaves, gains)
+        if leaf < 0:
+            return count
+        other = count
+        _note(count - 1, block, leaf, other, leaves, gains, splits, nodes, parents, worth)
+        _split(block, leaf, other, bins, edge, many, order, spare, leaves, splits)
+        count += 1
+        if count == most:
+            return count
+
+
+@entry
+def tell_leaves(count, order, rows, leaves, leaf):
+    """The leaf of each of the rows that a tree was grown on."""
+    for number in range(count):
+        for i in range(np.uint64(leaves[number, BEGIN]), np.uint64(leaves[number, END])):
+            leaf[np.uint64(rows[order[i]])] = number
+
+
+@entry
+def walk_block(first, last, rows, bins, nodes, many, leaf):
+    """The leaf of other rows: nodes have columns of `bins` here."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(rows[i])
+        node = np.int64(0)
+        while node >= 0:
+            at = np.uint64(node)
+            column = nodes[at, COLUMN]
+            b = np.int64(bins[row, np.uint64(column)])
+            goes = nodes[at, NAN_LEFT] != 0 if b == many[column] else b <= nodes[at, BIN]
+            node = nodes[at, 3] if goes else nodes[at, 4]
+        leaf[row] = ~node

@@ -1,0 +1,213 @@
+"""Our own trees: as the slow way grows them, at any number of threads, on bags and some columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import rankforce as rf
+from rankforce.engines.base import open_engine
+from rankforce.engines.histogram import engine as module
+from rankforce.engines.histogram.bins import find_edges, make_bins
+from rankforce.models.forest.tree import stack
+from rankforce.models.forest.walk import route
+from tests.reference import growing
+
+LEVELS = 64
+USUAL: dict[str, Any] = {
+    "num_leaves": 8,
+    "max_depth": -1,
+    "min_child_samples": 3,
+    "min_child_weight": 1e-3,
+    "min_split_gain": 0.0,
+    "reg_alpha": 0.0,
+    "reg_lambda": 0.0,
+    "colsample_bytree": 1.0,
+    "quantised": None,
+    "quantised_levels": LEVELS,
+    "in_bag": 1.0,
+}
+BAGS = {
+    "subsample": 0.7,
+    "subsample_by": "query",
+    "subsample_freq": 1,
+    "colsample_bytree": 0.5,
+}
+
+
+def open_own(features: Any, *, threads: int = 1, seed: int = 0, **more: Any) -> Any:
+    return open_engine(
+        "histogram",
+        features,
+        feature_names=[str(column) for column in range(features.shape[1])],
+        categorical=[],
+        parameters=USUAL | more,
+        seed=seed,
+        threads=threads,
+    )
+
+
+def make_case(seed: int, rows: int = 60, columns: int = 5, missing: float = 0.0) -> Any:
+    """Features with few values, and forces that are whole numbers of steps."""
+    rng = np.random.default_rng(seed)
+    features = rng.integers(0, 6, (rows, columns)).astype(np.float32)
+    features[rng.random(features.shape) < missing] = np.nan
+    signal = np.nan_to_num(features[:, 0]) * 4 - features[:, -1] ** 2
+    lam = np.clip(np.nan_to_num(signal).round() + rng.integers(-9, 10, rows), -31, 31)
+    hess = rng.integers(0, LEVELS, rows).astype(np.float64)
+    lam[0], hess[0] = LEVELS // 2, LEVELS  # so that a step is 1
+    return features, lam.astype(np.float64), hess, rng.integers(2**63, size=rows).astype(np.uint64)
+
+
+RULES = [
+    {},
+    {"reg_lambda": 3.0, "reg_alpha": 2.0},
+    {"min_child_weight": 200.0},
+    {"min_split_gain": 5.0},
+    {"max_depth": 2},
+    {"num_leaves": 2, "min_child_samples": 10},
+]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_are_those_of_the_slow_way(seed: int, rules: dict[str, Any], missing: float) -> None:
+    features, lam, hess, keys = make_case(seed, missing=missing)
+    bag = np.sort(np.random.default_rng(seed).choice(60, 45, replace=False)).astype(np.int32)
+    bag = np.union1d(bag, [0]).astype(np.int32)
+    asked = USUAL | rules
+    rows = [[None if np.isnan(x) else float(x) for x in row] for row in features]
+    splits, groups = growing.grow(
+        rows,
+        lam.astype(int).tolist(),
+        hess.astype(int).tolist(),
+        bag.tolist(),
+        leaves=asked["num_leaves"],
+        depth=None if asked["max_depth"] < 0 else asked["max_depth"],
+        min_rows=asked["min_child_samples"],
+        min_weight=asked["min_child_weight"],
+        min_gain=asked["min_split_gain"],
+        l1=asked["reg_alpha"],
+        l2=asked["reg_lambda"],
+    )
+    tree, leaf = open_own(features, **rules).grow(lam, hess, 0, keys, bag)
+    found = list(zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True))
+    assert found == [split[:2] for split in splits]
+    assert [sorted(group) for group in groups] == [
+        [row for row in bag.tolist() if leaf[row] == number] for number in range(len(groups))
+    ]
+    assert leaf.tolist() == route(tree, stack([tree]), features, threads=1).tolist()
+    assert tree.details["leaf_count"].tolist() == [len(group) for group in groups]
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_tree_is_the_same_at_any_number_of_threads(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = rf.make_data("mslr", queries=60)
+    rng = np.random.default_rng(0)
+    lam, hess = rng.normal(size=data.rows) + data.labels, rng.exponential(size=data.rows)
+    keys = rng.integers(2**63, size=data.rows).astype(np.uint64)
+    bag = np.flatnonzero(rng.random(data.rows) < 0.7).astype(np.int32)
+    alone = open_own(data.features, colsample_bytree=0.6).grow(lam, hess, 3, keys, bag)
+    monkeypatch.setattr(module, "ALONE", 0)
+    among = open_own(data.features, colsample_bytree=0.6, threads=threads)
+    tree, leaf = among.grow(lam, hess, 3, keys, bag)
+    for name in ("feature", "threshold", "left", "right", "leaf_value"):
+        assert (getattr(tree, name) == getattr(alone.tree, name)).all()
+    assert (leaf == alone.leaf).all()
+
+
+def test_many_rows_in_one_bin_do_not_overflow() -> None:
+    rows = 5000
+    features = np.repeat([[0.0], [1.0]], rows, axis=0).astype(np.float32)
+    lam = np.repeat([32.0, -32.0], rows)
+    hess = np.full(2 * rows, 64.0)
+    keys = np.arange(2 * rows).astype(np.uint64)
+    tree, _ = open_own(features).grow(lam, hess, 0, keys, None)
+    assert tree.leaf_value.tolist() == [0.5, -0.5]
+    assert tree.details["leaf_weight"].tolist() == [64.0 * rows] * 2
+
+
+def test_columns_are_drawn_by_seed_and_tree() -> None:
+    features, lam, hess, keys = make_case(0, rows=400, columns=12)
+
+    def used(seed: int, iteration: int) -> list[int]:
+        own = open_own(features, seed=seed, colsample_bytree=0.25, num_leaves=31)
+        return sorted({*own.grow(lam, hess, iteration, keys, None).tree.feature.tolist()})
+
+    assert used(0, 1) == used(0, 1)
+    assert len({tuple(used(seed, tree)) for seed in range(3) for tree in range(3)}) > 5
+    assert all(len(used(0, tree)) <= 3 for tree in range(9))
+
+
+def test_models_are_lightgbms() -> None:
+    data = rf.make_data("yahoo", queries=40)
+    features = data.features.copy()
+    features[::7, 3] = np.nan
+    data = rf.RankingData(features, data.labels, group=data.group)
+    ranker = rf.Ranker(n_estimators=10, engine="histogram", progress=False, **BAGS).fit(data)
+    other = features.copy()
+    other[::5, 0] = np.nan  # where none was missing before
+    other[::3, 2] = 1e9
+    theirs = lgb.Booster(model_str=ranker.model_.scorer.text(10, {}, {})).predict(other)
+    assert (ranker.predict(other) == theirs).all()
+
+
+def test_sampled_trees_are_ours_and_whole_ones_lightgbms(caplog: Any) -> None:
+    data = rf.make_data("yahoo", queries=40)
+    own, by_name, theirs = (
+        rf.Ranker(n_estimators=5, seed=3, progress=False, engine=engine, **BAGS).fit(data)
+        for engine in (None, "histogram", "lightgbm")
+    )
+    assert (own.predict(data) == by_name.predict(data)).all()
+    assert (own.predict(data) != theirs.predict(data)).any()
+
+
+def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Any) -> None:
+    data = rf.make_data("yahoo", queries=40)
+    usual = {"seed": 3, "progress": False, **BAGS}
+    whole = rf.Ranker(n_estimators=12, **usual).fit(data)
+    place = tmp_path / "run"
+    rf.Ranker(n_estimators=7, checkpoint=place, **usual).fit(data)
+    resumed = rf.Ranker(n_estimators=12, checkpoint=place, **usual).fit(data)
+    assert (resumed.predict(data) == whole.predict(data)).all()
+
+
+def test_what_it_lacks_is_said(tmp_path: Any) -> None:
+    data = rf.make_data("yahoo", queries=20)
+    with pytest.raises(rf.RankforceError, match="'histogram' does not go with colsample_bynode"):
+        rf.Ranker(engine="histogram", colsample_bynode=0.5, progress=False).fit(data)
+    with pytest.raises(rf.RankforceError, match="does not go with quantised=False"):
+        rf.Ranker(engine="histogram", quantised=False, progress=False).fit(data)
+    constant = rf.RankingData(np.ones((10, 2)), np.arange(10) % 2, group=[10])
+    with pytest.raises(rf.RankforceError, match="no feature can tell documents apart"):
+        rf.Ranker(engine="histogram", progress=False).fit(constant)
+
+
+@pytest.mark.parametrize("most", [2, 7, 127, 255])
+def test_bins_are_few_and_in_order(most: int) -> None:
+    rng = np.random.default_rng(most)
+    normal = rng.normal(size=4000)
+    columns = [normal, np.where(normal < 0.5, 0.0, normal), rng.integers(0, 5, 4000), normal**9]
+    features = np.column_stack(columns).astype(np.float32)
+    bins = make_bins(features, most=most, sample=3000, seed=0, threads=2)
+    assert bins.many.max() <= most
+    for column, edges in enumerate(bins.edges):
+        assert (np.diff(edges) > 0).all()
+        found = (features[:, [column]] > edges).sum(axis=1)
+        assert (bins.values[:, column] == found).all()
+    if most == 127:  # what is left of a column with many zeros has nearly all bins
+        assert bins.many[1] > 110
+
+
+def test_a_frequent_value_has_a_bin_by_itself() -> None:
+    values, counts = np.arange(1000.0), np.ones(1000, int)
+    counts[500] = 5000
+    edges = find_edges(values, counts, 20)
+    assert {499.5, 500.5} <= {*edges.tolist()}
+    assert len(edges) < 20
