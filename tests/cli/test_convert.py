@@ -14,6 +14,7 @@ from rankforce.data.synthetic import make_data
 from rankforce.formats.read import read
 from rankforce.formats.write import write
 from tests.cli.inside import said
+from tests.ctrl_c import LONG, started
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -67,12 +68,13 @@ def test_a_bad_line_is_one_line_and_leaves_nothing(tmp_path):
 def test_an_interrupt_leaves_no_half_file(tmp_path):
     write(make_data("mslr", queries=300), tmp_path / "a.txt")
     arguments = command(tmp_path / "a.txt", tmp_path / "b.txt.gz")
-    with subprocess.Popen(arguments, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as one:
+    with started(arguments, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as one:
         while one.poll() is None:
             parts = [path for path in tmp_path.glob(".b.txt.gz.*") if path.stat().st_size]
             if parts:
                 one.send_signal(signal.SIGINT)
                 break
             time.sleep(0.005)
+        one.wait(LONG)
     assert one.returncode != 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "a.txt.labels"]

@@ -16,6 +16,7 @@ import pytest
 import rankforce as rf
 from rankforce.formats.write import write
 from tests.cli.inside import run_inside
+from tests.ctrl_c import LONG, started
 
 TREES = ("--trees", "5", "--num-leaves", "6")
 
@@ -206,12 +207,12 @@ def test_ctrl_c_leaves_a_usable_model(folder, tmp_path):
     command = [sys.executable, "-m", "rankforce", "train", "--train", str(folder / "train.txt")]
     command += ["--trees", "100000", "--num-leaves", "4", "--out", str(tmp_path / "run")]
     command += ["--checkpoint", str(tmp_path / "part")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as it:
+    with started(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as it:
         deadline = time.monotonic() + 120
         while not (tmp_path / "part/manifest.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(it.pid, signal.SIGINT)
-        out, err = it.communicate(timeout=60)
+        out, err = it.communicate(timeout=LONG)
     assert it.returncode == 130, err
     assert "interrupted" in err
     trees = int(out.split(" of ")[1].split()[0])

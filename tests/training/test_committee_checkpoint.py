@@ -18,6 +18,7 @@ from rankforce.common.notes import Note
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.models.model import Model
 from rankforce.training.committee import Committee
+from tests.ctrl_c import heard
 from tests.training.test_checkpoint import PARAMS, TRAIN, VALID, in_a_process, record_of, text_of
 
 MEMBERS: list[Any] = ["ranknet", {"num_leaves": 4}, "lambdarank(map)"]
@@ -191,12 +192,8 @@ def test_interrupted_while_two_members_grow(monkeypatch: pytest.MonkeyPatch) -> 
         os.kill(os.getpid(), signal.SIGINT)
 
     interrupting(monkeypatch, 2, press)
-    # Where tests run in the background, the shell has them ignore Ctrl-C.
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with heard():
         found = fit(threads=2, members=[{}, {}, {"n_estimators": 100_000, "learning_rate": 1e-4}])
-    finally:
-        signal.signal(signal.SIGINT, usual)
     assert 1 <= len(found.members_) <= 2
     assert {one["trees"] for one in found.members_} == {TREES}
     assert not found.model_.finished

@@ -9,7 +9,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.common.pool import Pool
 
 BLOCKS_PER_THREAD = 4
 MOST = 4096  # threads
@@ -99,32 +99,32 @@ def _quota(folder: Path) -> float:
     return math.inf
 
 
-_POOLS: dict[int, ThreadPoolExecutor] = {}
+_POOLS: dict[int, Pool] = {}
 _OWN = threading.local()  # the pools of a thread that shares none
 # Threads do not survive a fork: a child that waited for them would wait for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOLS.clear)
 
 
-def get_pool(threads: int) -> ThreadPoolExecutor:
+def get_pool(threads: int) -> Pool:
     """A pool of that many threads, kept: starting threads for every pass cost 1 ms a tree."""
-    pools: dict[int, ThreadPoolExecutor] = getattr(_OWN, "pools", _POOLS)
+    pools: dict[int, Pool] = getattr(_OWN, "pools", _POOLS)
     if threads not in pools:
-        pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankforce")
+        pools[threads] = Pool(threads)
     return pools[threads]
 
 
 @contextmanager
 def own_pools() -> Iterator[None]:
     """Inside, this thread shares no pool with others: each has all the threads that it asks for."""
-    pools: dict[int, ThreadPoolExecutor] = {}
+    pools: dict[int, Pool] = {}
     _OWN.pools = pools
     try:
         yield
     finally:
         del _OWN.pools
         for pool in pools.values():
-            pool.shutdown()
+            pool.end()
 
 
 def balanced_blocks(cost: NDArray[np.float64], blocks: int) -> list[tuple[int, int]]:
@@ -149,7 +149,7 @@ def run_blocks(
     if threads == 1 or cost.sum() < SMALL:
         return [work(0, len(cost))]
     blocks = balanced_blocks(cost, threads * BLOCKS_PER_THREAD)
-    return list(get_pool(threads).map(lambda block: work(*block), blocks))
+    return get_pool(threads).map(lambda block: work(*block), blocks)
 
 
 def run_parts(
@@ -157,7 +157,7 @@ def run_parts(
 ) -> None:
     """Call `work(part, first, last)` for a fixed number of parts, whatever the threads."""
     blocks = enumerate(balanced_blocks(cost, parts))
-    list(get_pool(threads).map(lambda numbered: work(numbered[0], *numbered[1]), blocks))
+    get_pool(threads).map(lambda numbered: work(numbered[0], *numbered[1]), blocks)
 
 
 def run_rows(work: Callable[[int, int], Any], rows: int, threads: int) -> list[Any]:
@@ -168,4 +168,4 @@ def run_rows(work: Callable[[int, int], Any], rows: int, threads: int) -> list[A
     blocks = [(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
     if threads == 1 or len(blocks) < FEW:
         return [work(*block) for block in blocks]
-    return list(get_pool(threads).map(lambda block: work(*block), blocks))
+    return get_pool(threads).map(lambda block: work(*block), blocks)

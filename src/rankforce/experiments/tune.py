@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import queue
 import re
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,6 +18,7 @@ from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.common.live_line import Voice, clock
+from rankforce.common.pool import Pool, Task
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
@@ -244,9 +245,16 @@ class Study:
         voice = Voice(progress)
         if self.choice is not None:
             voice.say(str(self.choice))
-        running: dict[Future[Trial], int] = {}
-        pool = ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-trial")
+        running: dict[int, Task[Trial]] = {}
+        ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+        pool = Pool(jobs, name="rankforce-trial")
         threads = max(count_threads(self.threads) // jobs, 1)
+
+        def attempt(number: int, point: Point, others: Sequence[Trial]) -> Trial:
+            try:
+                return self._try(number, point, others, threads)
+            finally:
+                ended.put(number)
 
         def may_begin() -> bool:
             has_time = seconds is None or monotonic() - begun < seconds
@@ -258,31 +266,27 @@ class Study:
                 while may_begin():
                     number = next(numbers)
                     others = list(self.trials) if prune else []
-                    work = pool.submit(self._try, number, search.ask(number), others, threads)
-                    running[work] = number
+                    running[number] = pool.submit(attempt, number, search.ask(number), others)
                 if not running:
                     break
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                for work in sorted(ended, key=running.__getitem__):
-                    trial = work.result()
-                    del running[work]
-                    if kept is not None:
-                        kept.add(trial)
-                    self.trials.append(trial)
-                    search.tell(trial.number, trial.point, self._cost(trial))
-                    text = describe(
-                        trial,
-                        self.best,
-                        self.metrics[0].key,
-                        done=len(self.trials),
-                        fresh=len(self.trials) - len(taken),
-                        total=None if seconds is not None else trials,
-                        seconds=voice.seconds,
-                    )
-                    voice.for_now(text, always=True)
+                trial = running.pop(ended.get()).result()
+                if kept is not None:
+                    kept.add(trial)
+                self.trials.append(trial)
+                search.tell(trial.number, trial.point, self._cost(trial))
+                text = describe(
+                    trial,
+                    self.best,
+                    self.metrics[0].key,
+                    done=len(self.trials),
+                    fresh=len(self.trials) - len(taken),
+                    total=None if seconds is not None else trials,
+                    seconds=voice.seconds,
+                )
+                voice.for_now(text, always=True)
         finally:
             self._is_over.set()
-            pool.shutdown()
+            pool.end()
             voice.end()
 
     def _cost(self, trial: Trial) -> float | None:

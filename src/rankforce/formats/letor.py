@@ -13,7 +13,6 @@ import importlib
 import itertools
 from collections import deque
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.pool import Task, open_pool
 from rankforce.data.queries import index_queries
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import kind_of, numbers_from, some_names
@@ -184,18 +184,18 @@ def write(blocks: Iterator[RankingData], path: Path) -> int:
     Two threads make lines (Arrow lets go of Python's lock), this one writes them in order.
     """
     count = 0
-    waiting: deque[Future[Any]] = deque()
+    waiting: deque[Task[Any]] = deque()
     with contextlib.ExitStack() as stack:
         blocks = _with_labels(blocks, path, stack)
         stream = stack.enter_context(open_output(path))
-        pool = stack.enter_context(ThreadPoolExecutor(2))
+        pool = stack.enter_context(open_pool(2))
         for data, rows in slices(blocks, SLICE_VALUES):
             waiting.append(pool.submit(_lines, rows, _numbers(data)))
             count += len(rows.labels)
             if len(waiting) > 2:
                 stream.write(waiting.popleft().result())
-        for future in waiting:
-            stream.write(future.result())
+        for task in waiting:
+            stream.write(task.result())
     return count
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.pool import open_pool
 from rankforce.formats.growing import GrowingTable
 from rankforce.formats.lines import NOT_UTF8, Block, Piece
 from rankforce.kernels import text as kernels
@@ -73,8 +73,8 @@ def mapper(threads: int) -> Iterator[Mapper]:
     if threads == 1:
         yield lambda call, items: [call(item) for item in items]
         return
-    with ThreadPoolExecutor(threads) as pool:
-        yield lambda call, items: list(pool.map(call, items))
+    with open_pool(threads) as pool:
+        yield pool.map
 
 
 def parse_block(table: GrowingTable, block: Block, run: Mapper) -> Parsed:

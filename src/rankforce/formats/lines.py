@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.pool import Pool, open_pool
 from rankforce.formats.cells import SHOWN, parse_numbers, to_number
 from rankforce.formats.streams import PathLike, Source, local_file
 from rankforce.kernels import text as kernels
@@ -170,15 +170,15 @@ def open_blocks(
             yield iter(Blocks(source, block_bytes=size, pieces=1).next, None)
             return
         blocks = Blocks(source, block_bytes=size, pieces=threads * PIECES_PER_THREAD)
-        with ThreadPoolExecutor(1) as reader:
+        with open_pool(1) as reader:
             yield _read_ahead(blocks, reader)
 
 
-def _read_ahead(blocks: Blocks, reader: ThreadPoolExecutor) -> Iterator[Block]:
+def _read_ahead(blocks: Blocks, reader: Pool) -> Iterator[Block]:
     """All blocks; the next is read, and decompressed, while the caller works on one."""
-    future = reader.submit(blocks.next)
-    while (block := future.result()) is not None:
-        future = reader.submit(blocks.next)
+    task = reader.submit(blocks.next)
+    while (block := task.result()) is not None:
+        task = reader.submit(blocks.next)
         yield block
 
 

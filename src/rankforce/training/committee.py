@@ -12,7 +12,6 @@ import functools
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
 from rankforce.common.notes import hold_notes, note
+from rankforce.common.pool import Task, open_pool
 from rankforce.common.threads import own_pools
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
@@ -147,13 +147,15 @@ class Committee:
         numbers = range(len(self.members))
         if jobs == 1:
             return [self._train(number, threads) for number in numbers]
-        with ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-member") as pool:
-            running = [pool.submit(self._train_apart, number, threads) for number in numbers]
+        with open_pool(jobs, name="rankforce-member") as pool:
+            running: list[Task[Model | None]] = []
             try:
-                wait(running)
+                running.extend(pool.submit(self._train_apart, one, threads) for one in numbers)
+                for task in running:
+                    task.wait()
             except KeyboardInterrupt:
                 self._is_over.set()
-            found = [one.result() for one in running]
+            found = [task.result() for task in running]
         for text in dict.fromkeys(itertools.chain(*self._notes)):
             note(text)
         return found
