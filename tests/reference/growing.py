@@ -17,7 +17,7 @@ def goes_left(value, threshold, nan_left):
 def thresholds(rows, column):
     """Between any two values of the column, and behind the last where some are missing."""
     values = sorted({row[column] for row in rows if row[column] is not None})
-    found = [(low + high) / 2.0 for low, high in zip(values, values[1:], strict=False)]
+    found = [(values[i] + values[i + 1]) / 2.0 for i in range(len(values) - 1)]
     return found + ([1e300] if any(row[column] is None for row in rows) else [])
 
 

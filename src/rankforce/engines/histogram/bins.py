@@ -20,24 +20,12 @@ class Bins(NamedTuple):
     """Features in bins, row by row, and where bins of a column end."""
 
     values: NDArray[np.uint8]
-    edges: list[Floats]  # of each column: bin b has values up to edges[b]
+    ends: Floats  # the largest value of each bin, column after column
+    starts: NDArray[np.int64]  # the first bin of each column in `ends`
+    many: NDArray[np.int64]  # how many bins the values of each column have
     has_nan: NDArray[np.int64]  # whether a column has a bin for NaN, behind the others
+    usable: NDArray[np.int64]  # the columns that can tell rows apart
     ranges: list[str]  # as a model's text has them
-
-    @property
-    def many(self) -> NDArray[np.int64]:
-        """How many bins the values of each column have."""
-        return np.array([len(edges) + 1 for edges in self.edges])
-
-    def edge(self, column: int, number: int) -> float:
-        """The end of a bin: the threshold of a split behind it."""
-        edges = self.edges[column]
-        return float(edges[number]) if number < len(edges) else BEYOND
-
-    @property
-    def usable(self) -> NDArray[np.int64]:
-        """The columns that can tell rows apart."""
-        return np.flatnonzero(self.many + self.has_nan > 1)
 
 
 def make_bins(
@@ -47,8 +35,8 @@ def make_bins(
 
     >>> bins = make_bins(np.array([[0.0], [4.0], [1.0], [np.nan]], np.float32), most=3, sample=9,
     ...                  seed=0, threads=1)
-    >>> bins.values.ravel().tolist(), bins.edges[0].tolist(), bins.ranges
-    ([0, 1, 1, 2], [0.5], ['[0:4]'])
+    >>> bins.values.ravel().tolist(), bins.ends.tolist(), bins.ranges
+    ([0, 1, 1, 2], [0.5, 1e+300], ['[0:4]'])
     """
     rows, columns = features.shape
     some: slice | NDArray[np.int64] = slice(None)
@@ -66,19 +54,22 @@ def make_bins(
         shown = f"[{low:.17g}:{high:.17g}]" if low < high else "none"
         return find_edges(found.astype(np.float64), counts, most - has_nan), has_nan, shown
 
-    found = list(get_pool(threads).map(look, range(columns)))
-    edges = [one for one, _, _ in found]
-    starts = np.concatenate([[0], np.cumsum([len(one) for one in edges])])
-    flat = floor_float32(np.concatenate([*edges, np.empty(0)]))
+    found = get_pool(threads).map(look, range(columns))
+    ends = [np.append(edges, BEYOND) for edges, _, _ in found]
+    many = np.array([len(one) for one in ends])
+    starts = np.cumsum(many) - many
+    flat = np.concatenate(ends)
+    limits = floor_float32(flat)
     out = np.empty((rows, columns), np.uint8)
     values = features.reshape(-1)
 
     def work(first: int, last: int) -> None:
-        kernels.bin_block(first, last, columns, values, flat, starts, out)
+        kernels.bin_block(first, last, columns, values, limits, starts, many, out)
 
     run_rows(work, rows, threads)
     has_nan = np.array([one for _, one, _ in found], np.int64)
-    return Bins(out, edges, has_nan, [shown for _, _, shown in found])
+    usable = np.flatnonzero(many + has_nan > 1)
+    return Bins(out, flat, starts, many, has_nan, usable, [shown for _, _, shown in found])
 
 
 def find_edges(values: Floats, counts: NDArray[np.int64], most: int) -> Floats:

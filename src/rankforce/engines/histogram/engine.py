@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.checks import check_whole
+from rankforce.common.draws import hash_keys
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats
@@ -116,7 +117,6 @@ class Histogram:
         self._bins: Bins = binned(
             make, given | {"engine": "histogram", "feature_pre_filter": False}, in_memory(features)
         )
-        self._many = self._bins.many
         if not len(self._bins.usable):
             raise RankforceError("no feature can tell documents apart: all are constant")
         self._whole: Part | None = None  # all rows and columns
@@ -155,8 +155,8 @@ class Histogram:
         count = max(round(self._share * len(usable)), 1)
         if count == len(usable):
             return usable
-        rng = np.random.default_rng([self._seed, iteration])
-        return np.sort(rng.permutation(usable)[:count])
+        draws = hash_keys(usable.astype(np.uint64) ^ _key(self._seed, iteration))
+        return np.sort(usable[np.argpartition(draws, count - 1)[:count]])
 
     def _take(self, rows: NDArray[np.int32] | None, columns: NDArray[np.int64]) -> Part:
         is_whole = rows is None and len(columns) == len(self._bins.usable)
@@ -184,7 +184,7 @@ class Histogram:
         found = run_rows(lambda a, b: largest_block(a, b, lam, hess), len(lam), self._threads)
         step = max(force for force, _ in found) / (self._levels // 2)
         step_hess = max(second for _, second in found) / self._levels
-        key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
+        key = _key(*start)
         packed = np.empty(len(part.rows), np.int32)
 
         def work(first: int, last: int) -> None:
@@ -198,7 +198,7 @@ class Histogram:
     def _grow(self, part: Part, packed: NDArray[np.int32], rules: Floats, growth: _Growth) -> int:
         """Fill in the growth; the number of leaves."""
         chunk = min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1))
-        many, has_nan = self._many[part.columns], self._bins.has_nan[part.columns]
+        many, has_nan = self._bins.many[part.columns], self._bins.has_nan[part.columns]
         looks = (many, has_nan, self._shift, chunk, rules)
         state = (growth.leaves, self._totals, growth.gains, growth.splits)
         notes = (growth.nodes, growth.parents, growth.worth)
@@ -219,7 +219,7 @@ class Histogram:
         pool = get_pool(self._threads)
         growth.count = 1
         while True:
-            list(pool.map(work, range(len(part.edge) - 1)))
+            pool.map(work, range(len(part.edge) - 1))
             leaf = kernels.divide(
                 growth.count, self._deepest, part.bins, part.edge, many, growth.order,
                 growth.spare, growth.leaves, growth.gains, growth.splits, *notes,
@@ -236,8 +236,7 @@ class Histogram:
         column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
         feature = part.columns[column]
         growth.nodes[: count - 1, 0] = feature
-        splits = zip(feature.tolist(), bin_.tolist(), strict=True)
-        threshold = np.array([self._bins.edge(*split) for split in splits])
+        threshold = self._bins.ends[self._bins.starts[feature] + bin_]
         missing = np.where(self._bins.has_nan[feature] > 0, MISSING_NAN << MISSING_SHIFT, 0)
         is_left = (nan_left > 0) | (missing == 0)
         rule = (missing | np.where(is_left, GOES_LEFT, 0)).astype(np.int64)
@@ -264,7 +263,9 @@ class Histogram:
             nodes = growth.nodes[: growth.count - 1]
 
             def work(first: int, last: int) -> None:
-                kernels.walk_block(first, last, rest, self._bins.values, nodes, self._many, leaf)
+                kernels.walk_block(
+                    first, last, rest, self._bins.values, nodes, self._bins.many, leaf
+                )
 
             run_rows(work, len(rest), self._threads)
         return leaf
@@ -283,6 +284,14 @@ class _Growth:
         self.nodes = np.empty((most - 1, 5), np.int64)
         self.parents = np.empty((most, 2), np.int64)
         self.worth = np.empty((most - 1, 4))
+
+
+def _key(*numbers: int) -> np.uint64:
+    """A random number that depends on all of them."""
+    key = np.zeros(1, np.uint64)
+    for number in numbers:
+        key = hash_keys(key ^ np.uint64(number))
+    return np.uint64(key[0])
 
 
 def _values(force: Floats, second: Floats) -> Floats:

@@ -116,6 +116,8 @@ def _flags(rule: Ints, threshold: Floats) -> Ints:
 
 def _sets(trees: Sequence[Tree]) -> NDArray[np.int32]:
     """First word and number of words of each categorical node, 0 of the others."""
+    if not any(len(tree.sets) for tree in trees):
+        return np.zeros((sum(len(tree.feature) for tree in trees), 2), np.int32)
     first = _starts([len(tree.words) for tree in trees])
     rows = []
     for tree, before in zip(trees, first[:-1], strict=True):
