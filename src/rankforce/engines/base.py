@@ -91,6 +91,7 @@ class EngineKind(NamedTuple):
     lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
 
 
+FEW = 1 << 22  # values below which our trees take less time than LightGBM's, all of them seen
 DEFAULT, OWN = "lightgbm", "histogram"
 # The module that has an engine's `KIND`: it is imported when the engine is used.
 _MODULES = {DEFAULT: "rankforce.engines.lightgbm", OWN: "rankforce.engines.histogram"}
@@ -124,13 +125,15 @@ def open_engine(
 ) -> Engine:
     """The engine of that name on these features; without a name the one that is fastest.
 
-    That is ours where a tree sees part of the rows or columns, if it takes the parameters
-    (docs/adr/0029).
+    That is ours where a tree sees part of the rows or columns, or there are few of them, if it
+    takes the parameters (docs/adr/0029).
     """
     kind = find_engine(name)
+    rows, columns = features.shape
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
-    if name is None and is_sampled and find_engine(OWN).lacks(parameters, categorical) is None:
-        kind = find_engine(OWN)
+    if name is None and (is_sampled or rows * columns < FEW):
+        own = find_engine(OWN)
+        kind = own if own.lacks(parameters, categorical) is None else kind
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:
         raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")

@@ -86,7 +86,10 @@ class Prepared(_One):
         """Forces of all pairs."""
         rules = self._rules.exact, self._rules.fast
         norm = norm_and_draw(self.objective, moment)
-        rest = (*self._data, *rules, *norm, lam, hess, moment.totals)
+        queries, labels, tables = self._data
+        if len(moment.bag):
+            labels = labels._replace(scale=labels.scale * moment.bag)
+        rest = (queries, labels, tables, *rules, *norm, lam, hess, moment.totals)
 
         def work(first: int, last: int) -> int:
             return int(forces.push_block(first, last, moment.scores, *rest))

@@ -34,6 +34,7 @@ class Moment(NamedTuple):
     # Of each query, takes the sum of magnitudes of pairs, once for each document; whoever gives
     # room for them gives the forces the rest of LightGBM's norm.
     totals: Floats = NO_FLOATS
+    bag: Floats = NO_FLOATS  # 0 for each query whose forces nobody wants, 1 for the others
 
 
 class Trace(NamedTuple):
@@ -65,8 +66,11 @@ class Ready(ABC):
         iteration: int = 0,
         threads: int = 1,
         out: tuple[Floats, Floats] | None = None,
+        bag: Floats = NO_FLOATS,
     ) -> tuple[Floats, Floats]:
         """Forces and hessians at `scores`, one per row; `out` takes two arrays to write into.
+
+        A `bag` has 0 for each query whose forces nobody wants, which saves their time.
 
         >>> import numpy as np
         >>> import rankforce as rf
@@ -76,7 +80,7 @@ class Ready(ABC):
         True
         """
         found = check_out(out, self.rows)
-        self.push(self._moment(scores, norm, iteration, threads), *found)
+        self.push(self._moment(scores, norm, iteration, threads)._replace(bag=bag), *found)
         return found
 
     def shared_hessians(

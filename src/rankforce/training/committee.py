@@ -110,6 +110,7 @@ class Committee:
         self._lock = threading.Lock()  # of the voice
         self._trees = [0] * len(self.members)  # so far
         self._notes: list[list[str]] = [[] for _ in self.members]
+        self._scales = np.zeros(len(self.members))
         self._is_over = threading.Event()  # nobody waits for members that still run
 
     def train(self) -> dict[int, Model]:
@@ -194,6 +195,7 @@ class Committee:
             raise
         if not model.finished:
             self._is_over.set()
+        self._scales[number] = np.std(self._scores(train, model, threads))
         with self._lock:
             self._voice.say(f"{self._name(number)}, {model.used} trees{self._shown(model)}")
         return model
@@ -223,7 +225,7 @@ class Committee:
 
     def join(self, found: Mapping[int, Model], callbacks: Sequence[Callback]) -> Model:
         """The committee: trees of the base, and those of the members by their shares."""
-        scales = np.array([self._scale(number, one) for number, one in found.items()])
+        scales = self._scales_of(found)
         weights = self._weigh(found, scales)
         shares = weights / scales / np.sum(weights / scales)
         first = len(self.base.trees)
@@ -275,7 +277,7 @@ class Committee:
 
     def _judged(self, judge: ScoredSet, found: Mapping[int, Model], scales: Floats) -> Floats:
         """The scores of members, by their scales."""
-        scores = [self._scores(judge, one) for one in found.values()]
+        scores = [self._scores(judge, one, self.threads) for one in found.values()]
         return np.array(scores) / scales[:, np.newaxis]
 
     def _out_of_fold(self) -> Floats:
@@ -295,22 +297,22 @@ class Committee:
             models = fold.train()
             if len(models) < len(self.members) or not all(one.finished for one in models.values()):
                 raise KeyboardInterrupt
-            scales = np.array([fold._scale(which, one) for which, one in models.items()])
+            scales = fold._scales_of(models)
             rows = train.data.index.rows_of(part)
             scores[:, rows] = self._judged(_take(train, part), models, scales)
         return scores
 
-    def _scores(self, one: ScoredSet, model: Model) -> Floats:
-        return start_scores(one) + model.scores(one.data.features, threads=self.threads)
+    def _scores(self, one: ScoredSet, model: Model, threads: int) -> Floats:
+        return start_scores(one) + model.scores(one.data.features, threads=threads)
 
-    def _scale(self, number: int, model: Model) -> float:
-        """The standard deviation of a member's scores on the training set."""
-        scale = float(np.std(self._scores(self.sets[0], model)))
-        if not scale > 0.0:
-            raise RankforceError(
-                f"{self._name(number)}: it gives all documents of the training set one score"
-            )
-        return scale
+    def _scales_of(self, found: Mapping[int, Model]) -> Floats:
+        """The standard deviations of members' scores on the training set."""
+        for number in found:
+            if not self._scales[number] > 0.0:
+                raise RankforceError(
+                    f"{self._name(number)}: it gives all documents of the training set one score"
+                )
+        return self._scales[list(found)]
 
     def _empty(self, found: Mapping[int, Model]) -> Model:
         """The committee without trees of its own, with all that members know of the data."""

@@ -63,18 +63,21 @@ class Forces:
         self._threads = settings.thread_count
         self._base_steps = base_steps  # schedules begin behind them
         self._bag_number = -1  # of the bag below
+        self._bag_queries = np.empty(0)
         self._bag_weight = np.empty(0)
         self._bag_rows = np.empty(0, np.int32)
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
         settings = self._settings
+        self._bag(iteration)
         lam, hess = self._ready.gradients(
             scores,
             norm=settings.norm,
             iteration=iteration - self._base_steps,
             threads=self._threads,
             out=self._out,
+            bag=self._bag_queries,
         )
         if settings.step == "gradient":
             hess.fill(1.0)
@@ -142,6 +145,7 @@ class Forces:
         if settings.subsample_by != "query":
             return _draw_share(hash_keys(self.keys ^ hash_keys(key)), settings.subsample)
         chosen = _draw_share(hash_keys(index.key ^ hash_keys(key)), settings.subsample)
+        self._bag_queries = chosen
         by_place = np.repeat(chosen, index.sizes)
         by_row = np.empty(self._data.rows)
         by_row[index.row if len(index.row) else slice(None)] = by_place

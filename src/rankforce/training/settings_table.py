@@ -215,7 +215,7 @@ class Values:
     importance_type: str | None = _run(
         None, "kind of feature_importances_", unset="split", free=True, noted=True)
     missing: float | None = _training(None, "number that stands for a missing value beside NaN")
-    engine: str | None = _training(None, "what grows the trees", unset="lightgbm")
+    engine: str | None = _training(None, "what grows the trees", unset="the fastest that can")
     passed: dict[str, Any] = dataclasses.field(default_factory=dict)
     choice: Any = None  # what the objective "auto" became, and why
 # fmt: on

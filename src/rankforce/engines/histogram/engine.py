@@ -99,7 +99,7 @@ class Histogram:
         self.leaf_rules: list[str] = []
         self.about: dict[str, str] = {}
         self._seed, self._threads = seed, threads
-        self._most = parameters["num_leaves"]
+        self._most = min(parameters["num_leaves"], max(features.shape[0], 2))
         self._deepest = parameters["max_depth"] if parameters["max_depth"] > 0 else DEEPEST
         self._share = parameters["colsample_bytree"]
         self._levels = parameters["quantised_levels"]
@@ -164,8 +164,7 @@ class Histogram:
             return self._whole
         if rows is None:
             rows = np.arange(len(self._bins.values), dtype=np.int32)
-        blocks = 2 * -(-len(columns) // (2 * WIDTH)) if len(columns) > WIDTH else 1
-        edge = np.linspace(0, len(columns), blocks + 1).astype(np.int64)
+        edge = _cut(len(columns))
         out = np.empty(len(rows) * len(columns), np.uint8)
 
         def work(first: int, last: int) -> None:
@@ -284,6 +283,13 @@ class _Growth:
         self.nodes = np.empty((most - 1, 5), np.int64)
         self.parents = np.empty((most, 2), np.int64)
         self.worth = np.empty((most - 1, 4))
+
+
+@functools.cache
+def _cut(columns: int) -> NDArray[np.int64]:
+    """The first of the columns of each block, and their number: an even number of blocks."""
+    blocks = 2 * -(-columns // (2 * WIDTH)) if columns > WIDTH else 1
+    return np.linspace(0, columns, blocks + 1).astype(np.int64)
 
 
 def _key(*numbers: int) -> np.uint64:
