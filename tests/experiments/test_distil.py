@@ -15,7 +15,7 @@ import rankforce as rf
 from rankforce.data.neighbours import add_neighbours
 from rankforce.data.queries import index_queries
 from rankforce.experiments.distil import Distilled
-from rankforce.experiments.distilled import kept_share, mean_tau
+from rankforce.experiments.distilled import mean_tau, shared_variance
 
 QUIET = {"progress": False, "threads": 1}
 
@@ -100,12 +100,22 @@ def test_one_large_ranker_and_its_constraints() -> None:
     assert (np.diff(found.ranker.predict(line)) >= 0).all()
 
 
-def test_scores_to_start_from_count_once(committee: rf.Ranker) -> None:
+def test_scores_to_start_from_count_once(committee: rf.Ranker, found: Distilled) -> None:
     start = 100.0 * np.arange(TRAIN.rows)
     data = rf.RankingData(TRAIN.features, TRAIN.labels, group=TRAIN.group, init_score=start)
-    found = rf.distil(committee, data, trees=30, **QUIET)
-    assert np.ptp(found.ranker.predict(TRAIN)) < 10
-    assert found.lost["training"].tau == pytest.approx(1.0)
+    again = rf.distil(committee, data, trees=30, **QUIET)
+    assert again.ranker.model_.text() == found.ranker.model_.text()
+    assert again.lost["training"].tau == pytest.approx(1.0)
+
+
+def test_scores_have_the_scale_of_the_committees(committee: rf.Ranker, found: Distilled) -> None:
+    large, small = (
+        one.predict(TRAIN) - np.repeat(one.predict(TRAIN).reshape(-1, 20).mean(axis=1), 20)
+        for one in (committee, found.ranker)
+    )
+    assert small @ large / (small @ small) == pytest.approx(1.0, abs=0.02)
+    parts = found.ranker.contributions(TRAIN).sum(axis=1)
+    assert np.allclose(parts, found.ranker.predict(TRAIN))
 
 
 def test_categories_keep_their_codes() -> None:
@@ -195,7 +205,7 @@ class TestNeighbours:
 def test_agreement_by_its_definition() -> None:
     rng = np.random.default_rng(3)
     first, second = rng.integers(0, 5, (2, 30)).astype(float)
-    taus, kept, total = [], 0.0, 0.0
+    taus, moments = [], np.zeros(3)
     for rows in (range(12), range(12, 29)):
         a, b = first[rows], second[rows]
         pairs = [
@@ -203,8 +213,8 @@ def test_agreement_by_its_definition() -> None:
         ]
         size = [sum(one[side] ** 2 for one in pairs) for side in (0, 1)]
         taus.append(sum(p * q for p, q in pairs) / np.sqrt(size[0] * size[1]))
-        kept += np.sum((a - a.mean() - b + b.mean()) ** 2)
-        total += np.sum((a - a.mean()) ** 2)
+        moments += len(a) * np.cov(a, b, ddof=0)[[0, 0, 1], [0, 1, 1]]
     index = index_queries(30, group=[12, 17, 1])
     assert mean_tau(first, second, index) == pytest.approx(np.mean(taus))
-    assert kept_share(first, second, index) == pytest.approx(1 - kept / total)
+    expected = moments[1] ** 2 / (moments[0] * moments[2])
+    assert shared_variance(first, second, index) == pytest.approx(expected)

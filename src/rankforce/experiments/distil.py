@@ -19,6 +19,7 @@ from rankforce.experiments.distilled import (
     LARGE,
     SMALL,
     Distilled,
+    best_slope,
     count_leaves,
     is_judged,
     measure_loss,
@@ -38,7 +39,8 @@ from rankforce.training.watch import make_metrics
 
 USUAL_METRIC = "ndcg@10"  # of a model that does not say its own
 USUAL = {"learning_rate": 0.2}  # with few trees: docs/adr/0031
-FIXED = {"objective": "squared-error", "norm": "none", "members": None, "base": None}
+# A pair of documents counts as much as the committee's scores of them differ.
+FIXED = {"objective": "lambdaloss-arp2", "members": None, "base": None}
 # What the small ranker takes over: how features are read, and what was promised of them.
 KEPT = ("missing", "monotone_constraints", "interaction_constraints")
 
@@ -65,8 +67,9 @@ def distil(
     `X` is the training set, a RankingData or features with `y`, `qid` and `group`, as for
     `Ranker.fit`; labels only measure what was lost. Each of its documents has so many made-up
     `neighbours`, which take some columns from another document of their query. The small ranker
-    learns the scores by least squares, and so has their scale. It keeps the constraints of the
-    committee; `parameters` are others of `rf.Ranker`.
+    learns to order documents as their scores do, pairs by how much these differ (LambdaLoss-ARP2
+    with scores as labels); at last its leaves are brought to the scale of the scores. It keeps the
+    constraints of the committee; `parameters` are others of `rf.Ranker`.
 
     What was lost is measured on the training set and on `valid`: `metric` (default: those of the
     committee) of both, with Fisher's randomisation test, how well their rankings and scores agree,
@@ -91,9 +94,9 @@ def distil(
     ranker = _small_one(model, own, parameters)
     sets = _read_sets(X, y, qid, group, valid, model)
     scores = {name: committee.predict(data) for name, data in sets.items()}
-    for name in filter(lambda name: is_judged(sets[name]), sets):
-        for one in metrics:  # one that cannot judge shows before the first tree
-            compare({LARGE: scores[name]}, sets[name], metric=one)
+    for name, data in sets.items():
+        for one in metrics if is_judged(data) else ():  # what cannot judge shows before any tree
+            compare({LARGE: scores[name]}, data, metric=one)
     _fit(ranker, committee, sets, count)
     used = count_threads(threads)
     lost = {
@@ -190,9 +193,12 @@ def _fit(ranker: Ranker, committee: Ranker, sets: dict[str, RankingData], count:
     joined = _join(data, count, own.seed)
     made_up = f", {count} in {count + 1} of them made up" if count else ""
     Voice(own.progress).say(f"{_title(model)} scores {joined.rows:,} documents{made_up}")
-    joined.labels, joined.has_labels = committee.predict(joined), True
+    scores = committee.predict(joined)
+    joined.labels, joined.has_labels = scores / (np.std(scores) or 1.0), True
     watched = [one for name, one in sets.items() if name != "training" and is_judged(one)]
     ranker.fit(joined, eval_set=watched)
+    slope = best_slope(ranker.predict(joined), scores, joined.index)
+    ranker.model_.scorer = ranker.model_.forest("distil").scaled(slope)
     # The data is the user's: neighbours and scores follow from it.
     ranker.model_.data["training"] = fingerprint(data, None)
     ranker.model_.distilled = {

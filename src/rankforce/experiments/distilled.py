@@ -32,7 +32,7 @@ class Loss(NamedTuple):
     queries: int
     comparisons: list[Comparison]  # by each metric; none where there are no labels
     tau: float  # mean over queries of Kendall's tau between the two rankings, ties in both counted
-    r2: float  # share of the variance of the committee's scores within queries that is kept
+    r2: float  # share of the variance of scores within queries that both have in common
 
 
 class Size(NamedTuple):
@@ -103,7 +103,9 @@ def measure_loss(
         compared = [compare(scores, data, metric=one, threads=threads) for one in metrics]
     index = data.index
     ordered = index.places(large), index.places(small)
-    return Loss(len(index.sizes), compared, mean_tau(*ordered, index), kept_share(*ordered, index))
+    return Loss(
+        len(index.sizes), compared, mean_tau(*ordered, index), shared_variance(large, small, index)
+    )
 
 
 def mean_tau(first: Floats, second: Floats, index: QueryIndex) -> float:
@@ -122,20 +124,40 @@ def mean_tau(first: Floats, second: Floats, index: QueryIndex) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-def kept_share(first: Floats, second: Floats, index: QueryIndex) -> float:
-    """1 less the squared error over the variance of the first, both within queries.
+def shared_variance(first: Floats, second: Floats, index: QueryIndex) -> float:
+    """The squared correlation of scores within queries: R2 of the best line between them.
 
     >>> from rankforce.data.queries import index_queries
-    >>> kept_share(np.array([0.0, 2.0]), np.array([5.0, 6.0]), index_queries(2))
-    0.75
+    >>> scores = np.array([1.0, 2, 3, 7, 9])
+    >>> shared_variance(scores, [0, 0, 0, 5, 5] - 2 * scores, index_queries(5, group=[3, 2]))
+    1.0
     """
-    own, error = (_within(one, index) for one in (first, first - second))
-    return 1.0 - float(error @ error / (own @ own)) if own.any() else math.nan
+    own, other, both = _moments(first, second, index)
+    return both**2 / (own * other) if own * other > 0.0 else math.nan
+
+
+def best_slope(first: Floats, second: Floats, index: QueryIndex) -> float:
+    """What the first scores, times it, are nearest to the second with; a query's constant is free.
+
+    It is 1 if nothing above 0 is.
+
+    >>> from rankforce.data.queries import index_queries
+    >>> best_slope(np.array([1.0, 2, 3]), np.array([7.0, 9, 11]), index_queries(3))
+    2.0
+    """
+    own, _, both = _moments(first, second, index)
+    return both / own if own > 0.0 and both > 0.0 else 1.0
+
+
+def _moments(first: Floats, second: Floats, index: QueryIndex) -> tuple[float, float, float]:
+    """Sums of squares of the first, of the second, and of their product, within queries."""
+    own, other = (_within(one, index) for one in (first, second))
+    return float(np.sum(own**2)), float(np.sum(other**2)), float(np.sum(own * other))
 
 
 def _within(values: Floats, index: QueryIndex) -> Floats:
-    """Values less the mean of their query."""
-    query = np.repeat(np.arange(len(index.sizes)), index.sizes)
+    """Values, one for each row, less the mean of their query."""
+    query = index.of_rows()
     means = np.bincount(query, values, len(index.sizes)) / np.maximum(index.sizes, 1)
     centred: Floats = values - means[query]
     return centred
