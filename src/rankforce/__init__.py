@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankforce.evaluation.results import results
     from rankforce.evaluation.scorecard import Scorecard, Verdict, scorecard
     from rankforce.experiments.cross_validation import cv
+    from rankforce.experiments.distil import distil
     from rankforce.experiments.trade_off import trade_off
     from rankforce.experiments.train import train
     from rankforce.experiments.tune import tune
@@ -70,6 +71,7 @@ __all__ = [
     "cv",
     "diagnose",
     "diagnostics",
+    "distil",
     "evaluate",
     "explain",
     "graded",
@@ -141,6 +143,7 @@ _HOMES = {
     "Ranker": "rankforce.training.ranker",
     "load": "rankforce.training.loading",
     "cv": "rankforce.experiments.cross_validation",
+    "distil": "rankforce.experiments.distil",
     "train": "rankforce.experiments.train",
     "tune": "rankforce.experiments.tune",
 }

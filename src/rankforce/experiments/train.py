@@ -65,24 +65,26 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     ranker.settings()  # a mistake among the parameters shows before any file is read
     out = config.get("out")
     if out is not None:
-        _check_out(Path(out), config)
+        check_out(Path(out), config.get("overwrite", False), config.get("checkpoint"))
     watchers: list[Any] = [_recorder(config["diagnose"])] if config.get("diagnose") else []
     if config.get("log_to"):
         watchers.append(_logger(config["log_to"]))
     data, valid = open_sets(config)
     ranker.fit(data, eval_set=valid, callbacks=[*watchers, *callbacks])
     if out is not None:
-        _save(ranker, Path(out))
+        save_ranker(ranker, Path(out))
     return ranker
 
 
-def _check_out(out: Path, config: Mapping[str, Any]) -> None:
-    """Refuse a place for the model that cannot be written to, or that holds another one."""
+def check_out(out: Path, may: Any, checkpoint: str | Path | None = None) -> None:
+    """Refuse a place for the model that cannot be written to, or that holds another one.
+
+    It `may` be overwritten, or hold what the run of that checkpoint has made.
+    """
     check_folder(out, "out")
-    may = config.get("overwrite", False)
     if not isinstance(may, bool):
         raise RankforceError(f"overwrite is {may!r}: choose true or false")
-    if may or not has_model(out) or _is_of_run(out, config.get("checkpoint")):
+    if may or not has_model(out) or _is_of_run(out, checkpoint):
         return
     raise RankforceError(
         f"out is {str(out)!r}, which holds a model already: give another folder, or overwrite it "
@@ -105,7 +107,7 @@ def _is_of_run(out: Path, checkpoint: str | Path | None) -> bool:
     return old.data == run.data and old.scorer.digest(old.steps) == run.scorer.digest(old.steps)
 
 
-def _save(ranker: Ranker, out: Path) -> None:
+def save_ranker(ranker: Ranker, out: Path) -> None:
     """Save a ranker, in a temporary folder if there is no place for it where it should be."""
     try:
         ranker.save(out)

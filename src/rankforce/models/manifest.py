@@ -27,6 +27,7 @@ def manifest_of(model: Model, steps: int) -> dict[str, Any]:
         "objective": model.objective,
         **({"auto": model.auto} if model.auto else {}),
         **({"members": model.members} if model.members else {}),
+        **({"distilled": model.distilled} if model.distilled else {}),
         "parameters": model.parameters,
         "versions": {name: _version(name) for name in ("rankforce", "lightgbm", "numpy")},
         f"{scorer.step}s": steps,
@@ -92,6 +93,7 @@ def read_manifest(path: Path, record: Any, scorer: Scorer) -> tuple[int, dict[st
             "base_mark": record.get("base_mark"),
             "auto": str(record.get("auto", "")),
             "members": [dict(member) for member in record.get("members", [])],
+            "distilled": dict(record.get("distilled", {})),
         }
         _check_story(story, steps, scorer)
     except (AttributeError, KeyError, OverflowError, TypeError) as error:

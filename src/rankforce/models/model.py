@@ -43,6 +43,7 @@ class Model:
     base_mark: dict[str, Any] | None = None  # by which `base` is known again
     auto: str = ""  # what became of the objective "auto", and why
     members: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # of a committee
+    distilled: dict[str, Any] = dataclasses.field(default_factory=dict)  # from what, and how
 
     @property
     def steps(self) -> int:

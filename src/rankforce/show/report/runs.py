@@ -48,6 +48,9 @@ class ShownModel(NamedTuple):
         """What the run was trained for, in few words."""
         known = self.model.objective if self.objective is None else name_of(self.objective)
         count = len(self.model.members)
+        origin = self.model.distilled.get("from")
+        if origin:
+            return f"{known}, distilled from {origin}"
         return f"{known}, for a committee of {count}" if count else known
 
 
