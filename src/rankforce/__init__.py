@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankforce.evaluation.graded import GradedComparison
     from rankforce.evaluation.results import results
     from rankforce.evaluation.scorecard import Scorecard, Verdict, scorecard
+    from rankforce.experiments.auto import auto
     from rankforce.experiments.cross_validation import cv
     from rankforce.experiments.trade_off import trade_off
     from rankforce.experiments.train import train
@@ -65,6 +66,7 @@ __all__ = [
     "__version__",
     "additive",
     "agreement",
+    "auto",
     "compare",
     "compare_values",
     "cv",
@@ -140,6 +142,7 @@ _HOMES = {
     "write_run": "rankforce.formats.trec",
     "Ranker": "rankforce.training.ranker",
     "load": "rankforce.training.loading",
+    "auto": "rankforce.experiments.auto",
     "cv": "rankforce.experiments.cross_validation",
     "train": "rankforce.experiments.train",
     "tune": "rankforce.experiments.tune",

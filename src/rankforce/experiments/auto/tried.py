@@ -1,0 +1,88 @@
+"""What came of a candidate, fold by fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rankforce.common.types import Floats
+from rankforce.experiments.auto.candidates import Candidate
+from rankforce.experiments.auto.folds import Folds
+from rankforce.experiments.tune import mean_curve
+from rankforce.training.ranker import Ranker
+from rankforce.training.watch import best_iteration
+
+
+class Run(NamedTuple):
+    """A ranker that was trained without a fold."""
+
+    ranker: Ranker | None  # None when nobody will ask for its scores
+    curve: Sequence[float]  # the metric of the fold after each tree
+    seconds: float
+
+
+class Tried:
+    """A candidate, and its runs so far by the folds that they were trained without.
+
+    The number of trees is the one with the best mean over folds. Where a fold judges, it has no say
+    in it: there the others decide, as far as there are others.
+    """
+
+    def __init__(self, candidate: Candidate, folds: Folds) -> None:
+        self.candidate, self.folds = candidate, folds
+        self.runs: dict[int, Run] = {}
+        self.judged_by: frozenset[int] = frozenset()  # folds because of which it was gone on with
+        self.error: str | None = None
+        self.value: float | None = None  # of the metric, over the queries that have judged
+        self._scores: dict[tuple[int, int], Floats] = {}
+
+    def add(self, fold: int, run: Run) -> None:
+        """One more run."""
+        self.runs = dict(sorted({**self.runs, fold: run}.items()))
+        scores = {fold: self.scores(fold) for fold in self.runs}
+        worth = self.folds.worth(scores)
+        self.value = worth if self.folds.metric.higher_is_better else -worth
+
+    def trees(self, *, without: int | None = None) -> int:
+        """The best number of trees by all folds but one."""
+        others = [run.curve for fold, run in self.runs.items() if fold != without]
+        curves = others or [run.curve for run in self.runs.values()]
+        known = [one for one in curves if not np.isnan(one).all()]
+        means = mean_curve(known).tolist() if known else []
+        best = best_iteration(means, self.folds.metric.higher_is_better) or 1
+        return best if without is None else min(best, len(self.runs[without].curve))
+
+    def scores(self, fold: int) -> Floats:
+        """The scores of a fold by the ranker that has not seen it, with the deviation 1."""
+        key = fold, len(self.runs)
+        if key not in self._scores:
+            ranker = self.runs[fold].ranker
+            assert ranker is not None
+            found = ranker.predict(self.folds.judge(fold), num_iteration=self.trees(without=fold))
+            scale = float(np.std(found))
+            self._scores = {one: own for one, own in self._scores.items() if one[0] != fold}
+            self._scores[key] = found / scale if scale > 0.0 else found
+        return self._scores[key]
+
+    def drop(self) -> None:
+        """Nobody goes on with it: what it came to is all that stays."""
+        self.runs = {fold: run._replace(ranker=None) for fold, run in self.runs.items()}
+        self._scores.clear()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there are scores to choose by."""
+        return self.error is None and any(run.ranker is not None for run in self.runs.values())
+
+    @property
+    def seconds(self) -> float:
+        """How long the runs took."""
+        return sum(run.seconds for run in self.runs.values())
+
+    @property
+    def cost(self) -> float:
+        """Seconds that a ranker on all queries will take, by those that the runs took."""
+        rows = [len(run.curve) * self.folds.rest(fold).rows for fold, run in self.runs.items()]
+        return self.seconds / sum(rows) * self.trees() * self.folds.data.rows
