@@ -30,6 +30,16 @@ class Clock:
         """Seconds until the end."""
         return self.end - monotonic()
 
+    def keep(self, seconds: float, *, share: float) -> float:
+        """The time at which so many seconds are left, but at most a share of the budget.
+
+        >>> Clock(None).keep(3.0, share=0.5), Clock(60.0, begun=0.0).keep(50.0, share=0.5)
+        (inf, 30.0)
+        """
+        if self.budget == math.inf:
+            return math.inf
+        return self.end - min(seconds, share * self.budget)
+
 
 class Stop:
     """A callback that ends training when the time is over, or when nobody waits for it."""

@@ -29,15 +29,15 @@ class Estimate(NamedTuple):
 def nested_values(pool: Sequence[Tried], judges: Sequence[int]) -> Floats:
     """The metric of each query, by a committee that was chosen without the query's fold.
 
-    The other folds choose it, and they alone say how many trees a member has there. A candidate
-    that was gone on with because of the fold has no place in it.
+    The other folds choose it, and say how many trees its members have. A candidate that was gone on
+    with because of the fold has no place in it.
     """
     folds, found = pool[0].folds, []
     for fold in judges:
         others = [other for other in judges if other != fold]
         able = [one for one in pool if fold not in one.judged_by]
-        members = choose(able, others)
-        total = np.sum([one.scores(fold) for one in members], axis=0)
+        members = choose(able, others, hidden=fold)
+        total = np.sum([one.scores(fold, hidden=fold) for one in members], axis=0)
         found.append(folds.values(fold, total))
     return np.concatenate(found)
 

@@ -13,6 +13,8 @@ from rankforce.data.ranking_data import RankingData
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
 
+Scores = Mapping[int, Floats]  # of the documents of folds
+
 
 class Folds:
     """A data set in folds of whole queries, each taken from it when it is first needed.
@@ -64,10 +66,12 @@ class Folds:
             return None
         return np.concatenate([weights[self.parts[fold]] for fold in folds])
 
-    def worth(self, scores: Mapping[int, Floats]) -> float:
-        """The mean of the metric over the queries of some folds: the higher, the better."""
+    def signed_values(self, scores: Scores) -> Floats:
+        """The metric of each query of some folds: the higher, the better."""
         values = np.concatenate([self.values(fold, own) for fold, own in scores.items()])
-        found = mean(values, self.weights([*scores]))
-        if np.isnan(found):
-            return -np.inf
-        return found if self.metric.higher_is_better else -found
+        return values if self.metric.higher_is_better else -values
+
+    def worth(self, scores: Scores) -> float:
+        """The mean of these; one that is no number is worse than any."""
+        found = mean(self.signed_values(scores), self.weights([*scores]))
+        return -np.inf if np.isnan(found) else found

@@ -23,10 +23,10 @@ STEM = "auto"  # of the names of the page's files
 # Settings that candidates differ in, and what a column calls them.
 COLUMNS = {
     "num_leaves": "leaves",
-    "min_child_samples": "documents a leaf",
+    "min_child_samples": "rows a leaf",
     "learning_rate": "rate",
-    "subsample": "queries a tree",
-    "colsample_bytree": "columns a tree",
+    "subsample": "queries",
+    "colsample_bytree": "columns",
     "reg_lambda": "L2",
 }
 

@@ -27,7 +27,7 @@ from rankforce.training.ranker import Ranker
 
 # The first ranker: usable after seconds, and a measure of how long a tree takes.
 FIRST = {"n_estimators": 30, "learning_rate": 0.1, "early_stopping_rounds": None}
-FIRST_SHARE = 0.2  # of the time, at most
+FIRST_SHARE = 0.3  # of the time, at most
 USUAL_TREES = 150  # of a candidate, to guess how much time the known ones take
 FASTEST = 4.0  # trees learn at most so many times as fast where time is short
 TIME, TRIALS, STOPPED = "the time was over", "all trials were made", "it was stopped by Ctrl-C"
@@ -193,7 +193,10 @@ class _Run:
             seconds = self._cost(planned)
             self.voice.say(f"trains {len(planned)} members on all queries, about {seconds:.0f} s")
             try:
-                ranker, members = self._train(planned)
+                last, whole = self._train(planned)
+                # One that is not whole may be less than the first one.
+                if last.model_.finished or last.model_.used >= first.model_.used:
+                    ranker, members = last, whole
             except KeyboardInterrupt:
                 ended = STOPPED
         return Auto(
@@ -205,7 +208,7 @@ class _Run:
             ended,
             self.clock.spent,
             self.clock.budget,
-            str(self.data),
+            f"{self.data.rows} documents of {len(self.data.sizes)} queries",
             self._judged(ranker),
         )
 
@@ -214,11 +217,13 @@ class _Run:
         return sum(one.cost for one in members) / jobs
 
     def _affordable(self, members: list[Tried]) -> list[Tried]:
-        """The first ones, as many as there is time for."""
+        """The first ones, as many as there is time for; where it is too short for one, that one."""
         left = self.clock.left - END
+        if left <= 0.0:
+            return []
         counts = range(1, len(members) + 1)
         able = [count for count in counts if SAFETY * self._cost(members[:count]) <= left]
-        return members[: max(able, default=0)]
+        return members[: max(able, default=1)]
 
     def _train(self, members: Sequence[Tried]) -> tuple[Ranker, list[Tried]]:
         """A committee on all queries, and those of its members that became whole in time."""

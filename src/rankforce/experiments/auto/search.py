@@ -30,6 +30,7 @@ ROUND = 9  # candidates that are drawn at a time
 KEPT = 3  # one of so many goes on
 TREES, PATIENCE = 500, 50  # at most, and without a gain
 SHARE = 0.4  # of the time that the last training may take
+LOOK = 0.03  # of the time, to choose, before it is known how long that takes
 SAFETY = 1.3  # how much longer than it took in folds
 END = 0.3  # seconds for what comes after the last training
 
@@ -73,8 +74,8 @@ class Search:
         self.tried: list[Tried] = []
         self.steps: list[Step] = []
         self._is_over = threading.Event()  # nobody waits for candidates that still run
-        self._until = clock.end - SHARE * clock.budget  # the rest is for the last training
-        self._last_step = 0.0  # seconds that it took
+        self._until = clock.keep(math.inf, share=SHARE)  # the rest is for the last training
+        self._look_seconds = LOOK * clock.budget  # that it takes to choose
         self._said: set[str] = set()
 
     def go(self) -> bool:
@@ -213,8 +214,8 @@ class Search:
         else:
             seconds = FULL * float(np.mean([one.cost for one in self.tried if one.runs]))
         jobs, _ = share_threads(FULL, self.folds.threads)
-        wanted = SAFETY * seconds / jobs + self._last_step + END
-        self._until = self.clock.end - min(wanted, SHARE * self.clock.budget)
+        wanted = SAFETY * seconds / jobs + self._look_seconds + END
+        self._until = self.clock.keep(wanted, share=SHARE)
 
     def pool(self) -> tuple[list[Tried], list[int]]:
         """The candidates to choose from, and the folds that have judged all of them."""
@@ -226,11 +227,11 @@ class Search:
 
     def _look(self) -> None:
         """Choose members as if this were the end, and see what they are worth."""
-        if monotonic() + self._last_step > self._until:
+        if monotonic() > self._until:
             return
         begun = monotonic()
         self.steps.append(self.step())
-        self._last_step = monotonic() - begun
+        self._look_seconds = monotonic() - begun
         self._plan()
         found = self.steps[-1]
         self.voice.say(

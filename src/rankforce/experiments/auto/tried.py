@@ -36,7 +36,7 @@ class Tried:
         self.judged_by: frozenset[int] = frozenset()  # folds because of which it was gone on with
         self.error: str | None = None
         self.value: float | None = None  # of the metric, over the queries that have judged
-        self._scores: dict[tuple[int, int], Floats] = {}
+        self._scores: dict[tuple[int, int], Floats] = {}  # by fold and number of trees
 
     def add(self, fold: int, run: Run) -> None:
         """One more run."""
@@ -45,26 +45,32 @@ class Tried:
         worth = self.folds.worth(scores)
         self.value = worth if self.folds.metric.higher_is_better else -worth
 
-    def trees(self, *, without: int | None = None) -> int:
-        """The best number of trees by all folds but one."""
-        others = [run.curve for fold, run in self.runs.items() if fold != without]
-        curves = others or [run.curve for run in self.runs.values()]
+    def trees(self, *, judge: int | None = None, hidden: int | None = None) -> int:
+        """The best number of trees by all folds but one that judges, and one that is hidden.
+
+        Where no fold is left, the one that judges decides.
+        """
+        seen = {fold: run for fold, run in self.runs.items() if fold != hidden} or self.runs
+        others = [run.curve for fold, run in seen.items() if fold != judge]
+        curves = others or [run.curve for run in seen.values()]
         known = [one for one in curves if not np.isnan(one).all()]
         means = mean_curve(known).tolist() if known else []
         best = best_iteration(means, self.folds.metric.higher_is_better) or 1
-        return best if without is None else min(best, len(self.runs[without].curve))
+        return best if judge is None else min(best, len(self.runs[judge].curve))
 
-    def scores(self, fold: int) -> Floats:
-        """The scores of a fold by the ranker that has not seen it, with the deviation 1."""
-        key = fold, len(self.runs)
-        if key not in self._scores:
+    def scores(self, fold: int, *, hidden: int | None = None) -> Floats:
+        """The scores of a fold by the ranker that has not seen it, with the deviation 1.
+
+        It has as many trees as folds other than these two say.
+        """
+        trees = self.trees(judge=fold, hidden=hidden)
+        if (fold, trees) not in self._scores:
             ranker = self.runs[fold].ranker
             assert ranker is not None
-            found = ranker.predict(self.folds.judge(fold), num_iteration=self.trees(without=fold))
+            found = ranker.predict(self.folds.judge(fold), num_iteration=trees)
             scale = float(np.std(found))
-            self._scores = {one: own for one, own in self._scores.items() if one[0] != fold}
-            self._scores[key] = found / scale if scale > 0.0 else found
-        return self._scores[key]
+            self._scores[fold, trees] = found / scale if scale > 0.0 else found
+        return self._scores[fold, trees]
 
     def drop(self) -> None:
         """Nobody goes on with it: what it came to is all that stays."""
