@@ -12,7 +12,7 @@ from rankforce.experiments.auto.tried import Tried
 
 POOL = 16  # beside those that are known, so many that are best by themselves
 MOST = 12  # members
-FULL = 8  # members: fewer are repeated, as bags of their own
+FULL = 8  # members: of half as many or fewer, each comes several times, in different bags
 
 
 def choose(
@@ -34,7 +34,7 @@ def choose(
     able = [number for place, number in enumerate(ranked) if is_known[number] or place < POOL]
     members = [number for number in able if is_known[number]] or able[:1]
     members = sorted(_climb(folds, each, members, able), key=ranked.index)
-    return [pool[members[place % len(members)]] for place in range(max(len(members), FULL))]
+    return [pool[one] for one in members * max(FULL // len(members), 1)]
 
 
 def _climb(

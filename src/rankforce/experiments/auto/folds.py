@@ -46,6 +46,10 @@ class Folds:
             self._rest[fold] = self.data.take_queries(np.setdiff1d(queries, self.parts[fold]))
         return self._rest[fold]
 
+    def release(self) -> None:
+        """Forget what was trained on; it is taken again where it is needed."""
+        self._rest.clear()
+
     def judge(self, fold: int) -> RankingData:
         """What judges."""
         if fold not in self._judges:

@@ -183,22 +183,11 @@ class _Run:
         return min(max(wanted / (self.clock.budget / 2.0), 1.0), FASTEST)
 
     def _finish(self, search: Search, first: Ranker, ended: str) -> Auto:
-        """The committee of what was chosen last, as far as there is time to train it."""
-        if not search.steps and any(one.is_alive for one in search.tried):
-            search.steps.append(search.step())
-        planned = self._affordable(search.steps[-1].members) if search.steps else []
-        ranker = first
-        members: list[Tried] = []
-        if planned:
-            seconds = self._cost(planned)
-            self.voice.say(f"trains {len(planned)} members on all queries, about {seconds:.0f} s")
-            try:
-                last, whole = self._train(planned)
-                # One that is not whole may be less than the first one.
-                if last.model_.finished or last.model_.used >= first.model_.used:
-                    ranker, members = last, whole
-            except KeyboardInterrupt:
-                ended = STOPPED
+        """What there is at the end."""
+        try:
+            ranker, members = self._last(search, first)
+        except KeyboardInterrupt:
+            ranker, members, ended = first, [], STOPPED
         return Auto(
             ranker,
             self.metric,
@@ -211,6 +200,22 @@ class _Run:
             f"{self.data.rows} documents of {len(self.data.sizes)} queries",
             self._judged(ranker),
         )
+
+    def _last(self, search: Search, first: Ranker) -> tuple[Ranker, list[Tried]]:
+        """The committee of what was chosen last, as far as there is time, and its members."""
+        if not search.steps and any(one.is_alive for one in search.tried):
+            search.steps.append(search.step())
+        search.folds.release()
+        planned = self._affordable(search.steps[-1].members) if search.steps else []
+        if not planned:
+            return first, []
+        seconds = self._cost(planned)
+        self.voice.say(f"trains {len(planned)} members on all queries, about {seconds:.0f} s")
+        ranker, members = self._train(planned)
+        # One that is not whole may be less than the first one.
+        if ranker.model_.finished or ranker.model_.used >= first.model_.used:
+            return ranker, members
+        return first, []
 
     def _cost(self, members: Sequence[Tried]) -> float:
         jobs, _ = share_threads(len(members), self.plan.threads)
