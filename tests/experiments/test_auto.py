@@ -249,6 +249,7 @@ def test_what_another_hour_might_bring() -> None:
     same = outlook([steps[0], steps[0]._replace(seconds=150.0)], None, higher=True, spent=200.0)
     assert same is not None
     assert same.gain == Estimate(0.0, 0.0, 0.0, 100)
+    assert "From 1:40 to 2:30 the choice stayed as good as it was." in str(same)
 
 
 @pytest.mark.parametrize(

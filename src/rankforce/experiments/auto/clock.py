@@ -30,15 +30,13 @@ class Clock:
         """Seconds until the end."""
         return self.end - monotonic()
 
-    def keep(self, seconds: float, *, share: float) -> float:
-        """The time at which so many seconds are left, but at most a share of the budget.
+    def share(self, part: float) -> float:
+        """Seconds that are a part of those left.
 
-        >>> Clock(None).keep(3.0, share=0.5), Clock(60.0, begun=0.0).keep(50.0, share=0.5)
-        (inf, 30.0)
+        >>> Clock(None).share(0.5)
+        inf
         """
-        if self.budget == math.inf:
-            return math.inf
-        return self.end - min(seconds, share * self.budget)
+        return max(part * self.left, 0.0)
 
 
 class Stop:

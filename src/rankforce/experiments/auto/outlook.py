@@ -28,16 +28,19 @@ class Outlook(NamedTuple):
         return self.gain.low <= 0.0
 
     def __str__(self) -> str:
-        told = (
-            f"From {clock(round(self.since))} to {clock(round(self.until))} the choice gained "
-            f"{_signed(self.gain)}"
-        )
+        since = f"From {clock(round(self.since))} to {clock(round(self.until))} the choice"
+        if self.gain.low == self.gain.high == 0.0:
+            return f"{since} stayed as good as it was. {_NOTHING}"
+        told = f"{since} gained {_signed(self.gain)}"
         if self.is_chance:
-            return (
-                f"{told}: no more than chance. Expect nothing of another hour; more queries, or "
-                "other features, are likely to bring more."
-            )
+            return f"{told}: no more than chance. {_NOTHING}"
         return f"{told}. If it goes on like that, another hour would bring {_signed(self.hour)}."
+
+
+_NOTHING = (
+    "Nothing says that another hour would bring more; more queries or other features are likelier "
+    "to."
+)
 
 
 def outlook(

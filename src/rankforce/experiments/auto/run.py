@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from rankforce.common.errors import RankforceError
@@ -161,7 +162,7 @@ class _Run:
         """A ranker after seconds, and how long one of its trees took."""
         self.voice.say(f"{self.metric.name} on {self.data}")
         (one, *_), _ = self._candidates(1.0)
-        stop = Stop(self.clock.begun + FIRST_SHARE * self.clock.budget)
+        stop = Stop(monotonic() + self.clock.share(FIRST_SHARE))
         ranker = Ranker(
             **{**needed, **one.all_settings, **FIRST},
             seed=self.plan.seed,
@@ -180,7 +181,7 @@ class _Run:
         """How much faster than usual trees must learn, so that two folds take half of the time."""
         known, _ = self._candidates(1.0)
         wanted = 2 * len(known) * USUAL_TREES * seconds
-        return min(max(wanted / (self.clock.budget / 2.0), 1.0), FASTEST)
+        return min(max(wanted / max(self.clock.share(0.5), 1e-9), 1.0), FASTEST)
 
     def _finish(self, search: Search, first: Ranker, ended: str) -> Auto:
         """What there is at the end."""

@@ -29,7 +29,7 @@ from rankforce.training.ranker import Ranker
 ROUND = 9  # candidates that are drawn at a time
 KEPT = 3  # one of so many goes on
 TREES, PATIENCE = 500, 50  # at most, and without a gain
-SHARE = 0.4  # of the time that the last training may take
+SHARE = 0.4  # of the time of the search, that the last training may take
 LOOK = 0.03  # of the time, to choose, before it is known how long that takes
 SAFETY = 1.3  # how much longer than it took in folds
 END = 0.3  # seconds for what comes after the last training
@@ -74,8 +74,9 @@ class Search:
         self.tried: list[Tried] = []
         self.steps: list[Step] = []
         self._is_over = threading.Event()  # nobody waits for candidates that still run
-        self._until = clock.keep(math.inf, share=SHARE)  # the rest is for the last training
-        self._look_seconds = LOOK * clock.budget  # that it takes to choose
+        self._most_kept = clock.share(SHARE)  # for the last training
+        self._look_seconds = clock.share(LOOK)  # that it takes to choose
+        self._until = self._keep(self._most_kept)
         self._said: set[str] = set()
 
     def go(self) -> bool:
@@ -215,7 +216,12 @@ class Search:
             seconds = FULL * float(np.mean([one.cost for one in self.tried if one.runs]))
         jobs, _ = share_threads(FULL, self.folds.threads)
         wanted = SAFETY * seconds / jobs + self._look_seconds + END
-        self._until = self.clock.keep(wanted, share=SHARE)
+        self._until = self._keep(wanted)
+
+    def _keep(self, seconds: float) -> float:
+        """The time at which so many seconds are left for what comes after the search."""
+        end = self.clock.end
+        return end if end == math.inf else end - min(seconds, self._most_kept)
 
     def pool(self) -> tuple[list[Tried], list[int]]:
         """The candidates to choose from, and the folds that have judged all of them."""
