@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -173,18 +173,36 @@ def test_a_tiny_budget_has_a_ranker_too(data: rf.RankingData, tmp_path: Path) ->
     assert "Nothing is known of new queries" in (tmp_path / "auto.md").read_text()
 
 
-def test_ctrl_c_gives_what_was_found(data: rf.RankingData) -> None:
-    press = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+class Press(logging.Handler):
+    """Presses Ctrl-C when a line with some words is logged."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.words in record.getMessage():
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("words", "has_members"), [(" 3/5 ", True), (" 1/5 ", True), ("members on all queries", False)]
+)
+def test_ctrl_c_gives_what_was_found(data: rf.RankingData, words: str, has_members: bool) -> None:
+    press = Press(words)
+    logger = logging.getLogger("rankforce")
+    logger.addHandler(press)
+    level, _ = logger.level, logger.setLevel(logging.INFO)
     # Where tests run in the background, the shell has them ignore Ctrl-C.
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        press.start()
-        found = rf.auto(data, budget="1h", n_estimators=20, threads=2, progress=False)
+        found = rf.auto(data, trials=3, n_estimators=8, threads=2)
     finally:
-        press.cancel()
         signal.signal(signal.SIGINT, usual)
+        logger.removeHandler(press)
+        logger.setLevel(level)
     assert found.ended == STOPPED
-    assert found.members
+    assert bool(found.members) is has_members
     assert found.ranker.predict(data).std() > 0.0
 
 

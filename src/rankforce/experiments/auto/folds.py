@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -38,6 +38,12 @@ class Folds:
 
     def __len__(self) -> int:
         return len(self.parts)
+
+    def take(self, several: Iterable[int]) -> None:
+        """Take some folds now: threads that came later would each do it."""
+        for fold in several:
+            self.rest(fold)
+            self.judge(fold)
 
     def rest(self, fold: int) -> RankingData:
         """What is trained on."""

@@ -59,6 +59,14 @@ def _expected(found: Auto) -> Sequence[Block]:
             ]
         ),
     ]
+    planned = len(found.steps[-1].members)
+    if len(found.members) < planned:
+        blocks.append(
+            Words(
+                f"This is of a committee of {planned}: there was time for {len(found.members)} of "
+                "its members."
+            )
+        )
     if found.valid is not None:
         blocks.append(Words(f"On the validation set, which had no say: {name} {found.valid}."))
     return blocks

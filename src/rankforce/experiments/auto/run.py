@@ -17,11 +17,11 @@ from rankforce.experiments.auto.estimate import Estimate, estimate
 from rankforce.experiments.auto.folds import Folds
 from rankforce.experiments.auto.plan import FOLDS, METRIC, MODEL, Plan, make_plan
 from rankforce.experiments.auto.result import Auto
-from rankforce.experiments.auto.search import END, SAFETY, Search
-from rankforce.experiments.auto.tried import Tried
+from rankforce.experiments.auto.search import END, Search
+from rankforce.experiments.auto.tried import Cost, Tried
 from rankforce.experiments.train import open_sets
 from rankforce.measures.scoreboard import Scoreboard
-from rankforce.training.committee import fit_members, share_threads
+from rankforce.training.committee import fit_members
 from rankforce.training.loading import make_ranker
 from rankforce.training.loop import ScoredSet
 from rankforce.training.ranker import Ranker
@@ -210,17 +210,16 @@ class _Run:
         planned = self._affordable(search.steps[-1].members) if search.steps else []
         if not planned:
             return first, []
-        seconds = self._cost(planned)
-        self.voice.say(f"trains {len(planned)} members on all queries, about {seconds:.0f} s")
+        seconds = self._cost(planned).all
+        self.voice.say(f"trains {len(planned)} members on all queries, {seconds:.0f} s at most")
         ranker, members = self._train(planned)
         # One that is not whole may be less than the first one.
         if ranker.model_.finished or ranker.model_.used >= first.model_.used:
             return ranker, members
         return first, []
 
-    def _cost(self, members: Sequence[Tried]) -> float:
-        jobs, _ = share_threads(len(members), self.plan.threads)
-        return sum(one.cost for one in members) / jobs
+    def _cost(self, members: Sequence[Tried]) -> Cost:
+        return Cost.of(members, self.plan.threads)
 
     def _affordable(self, members: list[Tried]) -> list[Tried]:
         """The first ones, as many as there is time for; where it is too short for one, that one."""
@@ -228,7 +227,7 @@ class _Run:
         if left <= 0.0:
             return []
         counts = range(1, len(members) + 1)
-        able = [count for count in counts if SAFETY * self._cost(members[:count]) <= left]
+        able = [count for count in counts if self._cost(members[:count]).all <= left]
         return members[: max(able, default=1)]
 
     def _train(self, members: Sequence[Tried]) -> tuple[Ranker, list[Tried]]:
@@ -246,7 +245,9 @@ class _Run:
         settings = committee.settings()
         data = self.data.with_missing(settings.missing)
         part = ScoredSet("training", data, data.init_score)
-        model = fit_members(settings, part, until=self.clock.end - END)
+        model = fit_members(
+            settings, part, until=self.clock.end - self._cost(members).scoring - END
+        )
         # The seed of a member is that of the committee and its number.
         numbers = [one["settings"].get("seed", plan.seed) - plan.seed for one in model.members]
         return make_ranker(model), [members[number] for number in numbers]

@@ -22,7 +22,7 @@ from rankforce.experiments.auto.choose import FULL, choose
 from rankforce.experiments.auto.clock import Clock, Stop
 from rankforce.experiments.auto.estimate import Estimate, estimate, nested_values
 from rankforce.experiments.auto.folds import Folds
-from rankforce.experiments.auto.tried import Run, Tried
+from rankforce.experiments.auto.tried import Cost, Run, Tried
 from rankforce.training.committee import share_threads
 from rankforce.training.ranker import Ranker
 
@@ -31,7 +31,6 @@ KEPT = 3  # one of so many goes on
 TREES, PATIENCE = 500, 50  # at most, and without a gain
 SHARE = 0.4  # of the time of the search, that the last training may take
 LOOK = 0.03  # of the time, to choose, before it is known how long that takes
-SAFETY = 1.3  # how much longer than it took in folds
 END = 0.3  # seconds for what comes after the last training
 
 
@@ -129,8 +128,7 @@ class Search:
 
     def _run(self, entries: Sequence[Tried], folds: Sequence[int]) -> bool:
         """Train without each of some folds; False if the time was over before all were there."""
-        for fold in folds:  # taken here once, not by several threads
-            self.folds.rest(fold), self.folds.judge(fold)
+        self.folds.take(folds)
         tasks = [(one, fold) for fold in folds for one in entries if one.error is None]
         jobs, threads = share_threads(max(len(tasks), 1), self.folds.threads)
         done: list[bool] = []
@@ -210,12 +208,9 @@ class Search:
 
     def _plan(self) -> None:
         """Keep as much time as the last training will take, by what runs took so far."""
-        if self.steps:
-            seconds = sum(one.cost for one in self.steps[-1].members)
-        else:
-            seconds = FULL * float(np.mean([one.cost for one in self.tried if one.runs]))
-        jobs, _ = share_threads(FULL, self.folds.threads)
-        wanted = SAFETY * seconds / jobs + self._look_seconds + END
+        begun = [one for one in self.tried if one.runs]
+        members = self.steps[-1].members if self.steps else (begun * FULL)[:FULL]
+        wanted = Cost.of(members, self.folds.threads).all + self._look_seconds + END
         self._until = self._keep(wanted)
 
     def _keep(self, seconds: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,11 @@ from rankforce.common.types import Floats
 from rankforce.experiments.auto.candidates import Candidate
 from rankforce.experiments.auto.folds import Folds
 from rankforce.experiments.tune import mean_curve
+from rankforce.training.committee import share_threads
 from rankforce.training.ranker import Ranker
 from rankforce.training.watch import best_iteration
+
+SAFETY = 1.3  # how much longer than in folds something may take
 
 
 class Run(NamedTuple):
@@ -37,6 +41,7 @@ class Tried:
         self.error: str | None = None
         self.value: float | None = None  # of the metric, over the queries that have judged
         self._scores: dict[tuple[int, int], Floats] = {}  # by fold and number of trees
+        self._scoring: list[tuple[float, int]] = []  # seconds, and trees x documents
 
     def add(self, fold: int, run: Run) -> None:
         """One more run."""
@@ -67,7 +72,9 @@ class Tried:
         if (fold, trees) not in self._scores:
             ranker = self.runs[fold].ranker
             assert ranker is not None
+            begun = monotonic()
             found = ranker.predict(self.folds.judge(fold), num_iteration=trees)
+            self._scoring.append((monotonic() - begun, trees * len(found)))
             scale = float(np.std(found))
             self._scores[fold, trees] = found / scale if scale > 0.0 else found
         return self._scores[fold, trees]
@@ -88,8 +95,32 @@ class Tried:
         return sum(run.seconds for run in self.runs.values())
 
     @property
-    def cost(self) -> float:
-        """Seconds that a ranker on all queries will take, by those that the runs took."""
+    def cost(self) -> Cost:
+        """What a member on all queries will take, by what the runs took."""
+        trees = self.trees()
         grown = sum(len(run.curve) for run in self.runs.values())
         more = len(self.folds) / (len(self.folds) - 1)  # queries than without a fold
-        return self.seconds / grown * self.trees() * more
+        seconds, walks = np.sum(self._scoring, axis=0)
+        return Cost(
+            self.seconds / grown * trees * more, seconds / walks * trees * self.folds.data.rows
+        )
+
+
+class Cost(NamedTuple):
+    """Seconds that a committee takes: members grow at a time, then they are scored one by one."""
+
+    growing: float
+    scoring: float
+
+    @classmethod
+    def of(cls, members: Sequence[Tried], threads: int) -> Cost:
+        """That of some members."""
+        jobs, _ = share_threads(len(members), threads)
+        costs = [one.cost for one in members]
+        growing = sum(one.growing for one in costs) / jobs
+        return cls(SAFETY * growing, SAFETY * sum(one.scoring for one in costs))
+
+    @property
+    def all(self) -> float:
+        """Both."""
+        return self.growing + self.scoring
