@@ -203,35 +203,26 @@ class _Run:
         )
 
     def _last(self, search: Search, first: Ranker) -> tuple[Ranker, list[Tried]]:
-        """The committee of what was chosen last, as far as there is time, and its members."""
+        """The committee of what was chosen last, and its members that there was time for."""
         if not search.steps and any(one.is_alive for one in search.tried):
             search.steps.append(search.step())
         search.folds.release()
-        planned = self._affordable(search.steps[-1].members) if search.steps else []
-        if not planned:
+        if not search.steps or self.clock.left < END:
             return first, []
-        seconds = self._cost(planned).all
-        self.voice.say(f"trains {len(planned)} members on all queries, {seconds:.0f} s at most")
-        ranker, members = self._train(planned)
-        # One that is not whole may be less than the first one.
-        if ranker.model_.finished or ranker.model_.used >= first.model_.used:
-            return ranker, members
-        return first, []
+        planned = search.steps[-1].members
+        cost = Cost.of(planned, self.plan.threads)
+        self.voice.say(f"trains {len(planned)} members on all queries, about {cost.all:.0f} s")
+        ranker, members = self._train(planned, until=self.clock.end - cost.scoring - END)
+        whole = sum(one.trees() for one in members)
+        # Where there was no time for a whole member, there may be less than at first.
+        is_less = ranker.model_.used < min(whole, first.model_.used)
+        return (first, []) if is_less and not ranker.model_.finished else (ranker, members)
 
-    def _cost(self, members: Sequence[Tried]) -> Cost:
-        return Cost.of(members, self.plan.threads)
+    def _train(self, members: Sequence[Tried], until: float) -> tuple[Ranker, list[Tried]]:
+        """A committee on all queries, and those of its members that became whole in time.
 
-    def _affordable(self, members: list[Tried]) -> list[Tried]:
-        """The first ones, as many as there is time for; where it is too short for one, that one."""
-        left = self.clock.left - END
-        if left <= 0.0:
-            return []
-        counts = range(1, len(members) + 1)
-        able = [count for count in counts if self._cost(members[:count]).all <= left]
-        return members[: max(able, default=1)]
-
-    def _train(self, members: Sequence[Tried]) -> tuple[Ranker, list[Tried]]:
-        """A committee on all queries, and those of its members that became whole in time."""
+        The best are first, and so the likeliest to.
+        """
         plan = self.plan
         committee = Ranker(
             members[0].candidate.objective,
@@ -245,9 +236,7 @@ class _Run:
         settings = committee.settings()
         data = self.data.with_missing(settings.missing)
         part = ScoredSet("training", data, data.init_score)
-        model = fit_members(
-            settings, part, until=self.clock.end - self._cost(members).scoring - END
-        )
+        model = fit_members(settings, part, until=until)
         # The seed of a member is that of the committee and its number.
         numbers = [one["settings"].get("seed", plan.seed) - plan.seed for one in model.members]
         return make_ranker(model), [members[number] for number in numbers]
