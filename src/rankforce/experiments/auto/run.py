@@ -17,7 +17,7 @@ from rankforce.experiments.auto.estimate import Estimate, estimate
 from rankforce.experiments.auto.folds import Folds
 from rankforce.experiments.auto.plan import FOLDS, METRIC, MODEL, Plan, make_plan
 from rankforce.experiments.auto.result import Auto
-from rankforce.experiments.auto.search import END, Search
+from rankforce.experiments.auto.search import END, LEAST, Search
 from rankforce.experiments.auto.tried import Cost, Tried
 from rankforce.experiments.train import open_sets
 from rankforce.measures.scoreboard import Scoreboard
@@ -27,8 +27,8 @@ from rankforce.training.loop import ScoredSet
 from rankforce.training.ranker import Ranker
 
 # The first ranker: usable after seconds, and a measure of how long a tree takes.
-FIRST = {"n_estimators": 30, "learning_rate": 0.1, "early_stopping_rounds": None}
-FIRST_SHARE = 0.3  # of the time, at most
+FIRST = {"n_estimators": LEAST, "learning_rate": 0.1, "early_stopping_rounds": None}
+FIRST_SHARE = 0.6  # of the time, at most
 USUAL_TREES = 150  # of a candidate, to guess how much time the known ones take
 FASTEST = 4.0  # trees learn at most so many times as fast where time is short
 TIME, TRIALS, STOPPED = "the time was over", "all trials were made", "it was stopped by Ctrl-C"

@@ -29,6 +29,7 @@ from rankforce.training.ranker import Ranker
 ROUND = 9  # candidates that are drawn at a time
 KEPT = 3  # one of so many goes on
 TREES, PATIENCE = 500, 50  # at most, and without a gain
+LEAST = 30  # trees of a run that was cut off, to count where there is no other
 SHARE = 0.4  # of the time of the search, that the last training may take
 LOOK = 0.03  # of the time, to choose, before it is known how long that takes
 END = 0.3  # seconds for what comes after the last training
@@ -167,9 +168,9 @@ class Search:
             )
         for text in {*notes} - self._said:
             self._said.add(text)
-        if stop.was_late and any(one.runs for one in self.tried):
-            return None
         curve = ranker.evals_result_["valid_0"][self.folds.metric.key]
+        if stop.was_late and (len(curve) < LEAST or any(one.runs for one in self.tried)):
+            return None
         ranker.set_params(threads=self.folds.threads)
         return Run(ranker, curve, monotonic() - begun)
 
