@@ -81,11 +81,12 @@ def _chosen(found: Auto) -> Sequence[Block]:
             Cell(one.candidate.title),
             Cell(f"{number}"),
             Cell(f"{one.trees()}"),
+            Cell(f"{len(one.runs)}"),
             Cell(f"{one.value:.4f}"),
         ]
         for one, number in count.most_common()
     ]
-    names = ["objective", "members", "trees of each", f"{found.metric.name} alone"]
+    names = ["objective", "members", "trees of each", "folds", f"{found.metric.name} alone"]
     return [
         Shown(Table([(name,) for name in names], lines)),
         Words(
@@ -112,8 +113,9 @@ def _tried(found: Auto) -> Sequence[Block]:
     notes = [f"Candidate {one.candidate.number}: {one.error}" for one in failed]
     return [
         Words(
-            f"Values are of the folds that have judged a candidate: those with "
-            f"{len(found.tried[0].folds)} went all the way, others were behind."
+            f"A value is of the folds that have judged a candidate, and compares with those of as "
+            f"many folds. Those with {len(found.tried[0].folds)} went all the way; others were "
+            "behind, or the time was over."
         ),
         Shown(found.as_table(ROWS)),
         *([Items(notes)] if notes else []),
