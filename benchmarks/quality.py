@@ -115,6 +115,11 @@ def fit_lightgbm(train: rf.RankingData, valid: rf.RankingData, seed: int, **more
     )
 
 
+def fit_auto(train: rf.RankingData, valid: rf.RankingData, seed: int, budget: str) -> Any:
+    # It has folds of its own, and nothing that must be held out for stopping.
+    return rf.auto(join([train, valid]), budget=budget, seed=seed, progress=False).ranker
+
+
 def shuffle(data: rf.RankingData, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     number = np.repeat(np.arange(len(data.sizes)), data.sizes)
@@ -132,6 +137,7 @@ def main() -> None:
     parser.add_argument("--max-bin", default="", help="numbers of bins to try as well")
     parser.add_argument("--step", default="", help="steps to try as well, with commas")
     parser.add_argument("--committees", action="store_true", help="and the peers that they beat")
+    parser.add_argument("--auto", metavar="BUDGET", help="rf.auto in that time as well, as 5m")
     parser.add_argument("--metric", default="ndcg@10", help="of the tables, with commas")
     parser.add_argument("--baseline", default="LightGBM", help="what the others are tested against")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
@@ -149,6 +155,8 @@ def main() -> None:
             "committee of 8": (fit_ours, {**SMALL, "members": 8}),
             "committee of 8 objectives": (fit_ours, {**SMALL, "members": EIGHT}),
         }
+    if options.auto:
+        contenders[f"auto, {options.auto}"] = (fit_auto, {"budget": options.auto})
     metrics = [rf.metric(name) for name in options.metric.split(",")]
     for levels in filter(None, options.levels.split(",")):
         contenders[f"rankforce, {levels} levels"] = (fit_ours, {"quantised_levels": int(levels)})

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankforce.evaluation.graded import GradedComparison
     from rankforce.evaluation.results import results
     from rankforce.evaluation.scorecard import Scorecard, Verdict, scorecard
+    from rankforce.experiments.auto import auto
     from rankforce.experiments.cross_validation import cv
     from rankforce.experiments.distil import distil
     from rankforce.experiments.trade_off import trade_off
@@ -66,6 +67,7 @@ __all__ = [
     "__version__",
     "additive",
     "agreement",
+    "auto",
     "compare",
     "compare_values",
     "cv",
@@ -142,6 +144,7 @@ _HOMES = {
     "write_run": "rankforce.formats.trec",
     "Ranker": "rankforce.training.ranker",
     "load": "rankforce.training.loading",
+    "auto": "rankforce.experiments.auto",
     "cv": "rankforce.experiments.cross_validation",
     "distil": "rankforce.experiments.distil",
     "train": "rankforce.experiments.train",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import lightgbm as lgb
@@ -20,7 +21,8 @@ from rankforce.common.types import Floats
 from rankforce.engines.base import _ADDED
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.formats.write import write
-from rankforce.training.committee import share_threads
+from rankforce.training.committee import fit_members, share_threads
+from rankforce.training.loop import ScoredSet
 from rankforce.training.members import member_settings
 from rankforce.training.settings import make_settings
 from tests.cli.inside import run_inside
@@ -135,6 +137,16 @@ def test_members_do_not_fight_for_cores(members: int, threads: int) -> None:
     assert jobs * each <= threads
     # As few rounds as there can be.
     assert -(-members // jobs) == -(-members // threads)
+
+
+def test_a_time_ends_it_with_the_members_that_are_whole() -> None:
+    endless = {"n_estimators": 1_000_000, "learning_rate": 1e-4}
+    settings = rf.Ranker(members=["ranknet", endless], **SMALL).settings()
+    model = fit_members(settings, ScoredSet("training", TRAIN), until=monotonic() + 3.0)
+    assert [one["objective"] for one in model.members] == ["RankNet"]
+    assert not model.finished
+    plain = fit(["ranknet"]).model_
+    assert model.scorer.digest(model.steps) == plain.scorer.digest(plain.steps)
 
 
 def test_features_are_binned_once(monkeypatch: pytest.MonkeyPatch) -> None:

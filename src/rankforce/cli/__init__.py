@@ -16,6 +16,7 @@ VERBS = {
     "demo": "train several objectives on a synthetic set, and see what changes",
     "train": "train a ranker on a file",
     "tune": "search for the settings that rank best",
+    "auto": "choose objective, parameters and committee in a given time",
     "distil": "fit one small ranker to a committee, for serving",
     "predict": "score the documents of a file",
     "rank": "rank the documents of every query",

@@ -147,8 +147,8 @@ def tune_from(config: Mapping[str, Any], **asked: Any) -> Tuning:
     return found
 
 
-def read_time(given: float | str) -> float:
-    """Seconds from a number, or a text with a unit.
+def read_time(given: float | str, *, name: str = "time") -> float:
+    """Seconds from a number, or a text with a unit; `name` is that of the setting.
 
     >>> read_time(90), read_time("10m"), read_time("1.5h")
     (90.0, 600.0, 5400.0)
@@ -156,7 +156,7 @@ def read_time(given: float | str) -> float:
     named = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([smh]?)\s*", str(given))
     if named is None:
         raise RankforceError(
-            f"time is {given!r}: it must be seconds, or a number with s, m or h, as in 10m"
+            f"{name} is {given!r}: it must be seconds, or a number with s, m or h, as in 10m"
         )
     return float(named[1]) * UNITS[named[2]]
 
@@ -316,7 +316,7 @@ class Study:
             if not number:  # the settings as they are
                 raise
             return Trial(number, point, FAILED, seconds=monotonic() - begun, error=str(mistake))
-        means = _mean_curve(curves)
+        means = mean_curve(curves)
         trees = best_iteration(means.tolist(), self.higher)
         if trees is None:
             raise RankforceError(f"{self.metrics[0].key} of the queries that judge is not a number")
@@ -400,10 +400,10 @@ def _fold(data: RankingData, folds: int, seed: int) -> list[tuple[RankingData, R
     ]
 
 
-def _mean_curve(curves: Sequence[Sequence[float]]) -> Floats:
+def mean_curve(curves: Sequence[Sequence[float]]) -> Floats:
     """The mean of folds after each number of trees; one that stopped early keeps its last value.
 
-    >>> _mean_curve([[0.2, 0.4], [0.3, 0.5, 0.6]]).round(2).tolist()
+    >>> mean_curve([[0.2, 0.4], [0.3, 0.5, 0.6]]).round(2).tolist()
     [0.25, 0.45, 0.5]
     """
     longest = max(map(len, curves))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -53,15 +55,17 @@ def fit_members(
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
     base: Base = NOTHING,
+    until: float = math.inf,
 ) -> Model:
     """Train a committee, as `fit` trains one ranker.
 
     Members stop early by themselves; the committee has all trees that they use. Callbacks see its
-    trees one by one, when all members are there.
+    trees one by one, when all members are there. A time of `time.monotonic` to go on `until` ends
+    it as Ctrl-C does: with the members that are whole by then.
     """
     with find_engine(settings.engine).share(settings.seed) as needed:
         shared = dataclasses.replace(settings, passed={**needed, **settings.passed})
-        committee = Committee(shared, train, valid, wish, base)
+        committee = Committee(shared, train, valid, wish, base, until)
         return committee.join(committee.train(), callbacks)
 
 
@@ -86,8 +90,10 @@ class Committee:
         valid: Sequence[ScoredSet],
         wish: Wish,
         base: Base,
+        until: float = math.inf,
     ) -> None:
         self.settings = settings
+        self._until = until
         self.members = member_settings(settings)
         self.titles = [title_of(one.make_objective()) for one in self.members]
         self.objective = settings.make_objective()
@@ -202,7 +208,7 @@ class Committee:
 
     def _see_tree(self, number: int, moment: Any) -> None:
         """A callback of a member: what goes on, and whether to go on."""
-        if self._is_over.is_set():
+        if self._is_over.is_set() or monotonic() > self._until:
             raise KeyboardInterrupt
         with self._lock:
             self._trees[number] = moment.iteration + 1
