@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from time import monotonic
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice, clock
 from rankforce.common.notes import hold_notes, note
+from rankforce.common.pool import Task, open_pool
 from rankforce.common.threads import own_pools
 from rankforce.common.types import Floats
 from rankforce.experiments.auto.candidates import Candidate
@@ -133,16 +135,23 @@ class Search:
         tasks = [(one, fold) for fold in folds for one in entries if one.error is None]
         jobs, threads = share_threads(max(len(tasks), 1), self.folds.threads)
         done: list[bool] = []
-        with ThreadPoolExecutor(jobs, thread_name_prefix="rankforce-trial") as pool:
-            running: dict[Future[Run | None], tuple[Tried, int]] = {
-                pool.submit(self._try, one.candidate, fold, threads): (one, fold)
-                for one, fold in tasks
-            }
+        ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+        def attempt(number: int) -> Run | None:
+            one, fold = tasks[number]
             try:
-                while running:
-                    ended, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-                    done += [self._see(*running.pop(work), work) for work in ended]
-                    self._show(len(running))
+                return self._try(one.candidate, fold, threads)
+            finally:
+                ended.put(number)
+
+        with open_pool(jobs, name="rankforce-trial") as pool:
+            try:
+                running = [pool.submit(attempt, number) for number in range(len(tasks))]
+                while len(done) < len(tasks):
+                    self._show(len(tasks) - len(done))
+                    with contextlib.suppress(queue.Empty):
+                        number = ended.get(timeout=0.5)
+                        done.append(self._see(*tasks[number], running[number]))
             except BaseException:
                 self._is_over.set()
                 raise
@@ -174,7 +183,7 @@ class Search:
         ranker.set_params(threads=self.folds.threads)
         return Run(ranker, curve, monotonic() - begun)
 
-    def _see(self, one: Tried, fold: int, work: Future[Run | None]) -> bool:
+    def _see(self, one: Tried, fold: int, work: Task[Run | None]) -> bool:
         """Take what came of a candidate; False if nothing did."""
         try:
             run = work.result()
