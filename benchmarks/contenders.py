@@ -27,6 +27,8 @@ BAGS = {
     "colsample_bytree": 0.5,
 }
 SMALL = {"num_leaves": 12, "min_child_samples": 50}
+# Without early stopping: a member that overfits does a committee no harm.
+WHOLE = {"n_estimators": 300, "learning_rate": 0.05, "num_leaves": 7, "min_child_samples": 50}
 TREES = {"n_estimators": 500, "learning_rate": 0.05, "num_leaves": 31}
 PATIENCE = 50  # trees without gain on the validation queries, after which a contender stops
 
@@ -62,6 +64,7 @@ def fit_alone(
 ) -> Any:
     """All trees, and no look at the validation queries."""
     own = {"k": 10, "seed": seed, "progress": False, "threads": threads, **more}
+    own["seed"] *= 8 if "members" in more else 1  # members have the seeds from there on
     ranker = rf.Ranker(**own).fit(train)
     return Peer(ranker, ranker.n_estimators_)
 
@@ -112,12 +115,14 @@ def fit_xgboost(train: rf.RankingData, valid: rf.RankingData, seed: int, threads
     return Peer(ranker, ranker.best_iteration + 1)
 
 
-def fit_catboost(train: rf.RankingData, valid: rf.RankingData, seed: int, threads: int) -> Any:
+def fit_catboost(
+    train: rf.RankingData, valid: rf.RankingData, seed: int, threads: int, *, stops: bool = True
+) -> Any:
     import catboost
 
     ranker = catboost.CatBoostRanker(
         iterations=TREES["n_estimators"],
-        early_stopping_rounds=PATIENCE,
+        early_stopping_rounds=PATIENCE if stops else None,
         random_seed=seed,
         thread_count=threads,
         verbose=False,
@@ -129,5 +134,5 @@ def fit_catboost(train: rf.RankingData, valid: rf.RankingData, seed: int, thread
         )
         for one in (train, valid)
     ]
-    ranker.fit(pools[0], eval_set=pools[1])
-    return Peer(ranker, ranker.get_best_iteration() + 1)
+    ranker.fit(pools[0], eval_set=pools[1] if stops else None)
+    return Peer(ranker, ranker.tree_count_)

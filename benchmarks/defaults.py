@@ -1,13 +1,15 @@
 """Which settings are not worse than the defaults anywhere, and better somewhere?
 
     python benchmarks/defaults.py --data FOLDER FOLDER made:mslr:600 --keep SCORES
+    python benchmarks/defaults.py --data FOLDER --of whole --keep SCORES       # no early stopping
     python benchmarks/defaults.py --data FOLDER --of committees --metric ndcg@10,p@10 --keep SCORES
 
 One change at a time: of a single ranker from the defaults and from small bagged trees, each against
-the defaults; of a committee in its members, against CatBoost. All have up to 500 trees and stop
-early. A table for each set has means, differences, p-values of Fisher's randomisation test and what
-Holm's correction makes of them; the last one has all sets beside each other. Folds and synthetic
-sets are those of `benchmarks/folds.py`; with --keep the same command goes on where it was left.
+the defaults; of a committee in its members, against CatBoost. They have up to 500 trees and stop
+early unless a name says otherwise. A table for each set has means, differences, p-values of
+Fisher's randomisation test and what Holm's correction makes of them; the last one has all sets
+beside each other, * for p < 0.05 and ** where Holm's is. Folds and synthetic sets are those of
+`benchmarks/folds.py`; with --keep the same command goes on where it was left.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from contenders import (
     BAGS,
     EIGHT,
     SMALL,
+    WHOLE,
     Contender,
     fit_alone,
     fit_catboost,
@@ -69,10 +72,13 @@ def single_rankers() -> dict[str, Contender]:
 
 
 def committees() -> dict[str, Contender]:
+    """Peers, and committees whose members stop early by themselves, or have all their trees."""
     found = {
         "CatBoost": Contender(fit_catboost),
+        "CatBoost, all trees": Contender(fit_catboost, {"stops": False}),
         "XGBoost": Contender(fit_xgboost),
         "LightGBM": Contender(fit_lightgbm),
+        "LightGBM, rate 0.1": Contender(fit_lightgbm, {"learning_rate": 0.1}),
         "8 alike, 12 leaves": Contender(fit_ours, {**SMALL, "members": 8}),
     }
     for leaves in (12, 7):
@@ -80,21 +86,48 @@ def committees() -> dict[str, Contender]:
             more = {"num_leaves": leaves, "min_child_samples": 50, "colsample_bytree": columns}
             title = f"8 objectives, {leaves} leaves, {columns:.0%} of columns"
             found[title] = Contender(fit_ours, {**more, "members": EIGHT})
+    for leaves in (7, 12):
+        for title, members in (("8 objectives", EIGHT), ("8 alike", 8)):
+            more = {**WHOLE, "num_leaves": leaves, "members": members}
+            found[f"{title}, {leaves} leaves, all trees"] = Contender(fit_alone, more)
     return found
 
 
-def presets() -> dict[str, Contender]:
-    """What presets might be, with all of their trees and without validation queries."""
-    found: dict[str, dict[str, Any]] = {"defaults": {}}
-    for trees, rate, leaves in ((100, 0.1, 15), (50, 0.2, 31), (50, 0.2, 15), (50, 0.15, 31)):
-        shown = f"{trees} trees, rate {rate}, {leaves} leaves"
-        found[shown] = {"n_estimators": trees, "learning_rate": rate, "num_leaves": leaves}
-    for trees in (100, 300):
-        found[f"best, {trees} trees"] = {"preset": "best", "n_estimators": trees}
-    return {name: Contender(fit_alone, more) for name, more in found.items()}
+def whole_rankers() -> dict[str, Contender]:
+    """Single rankers with all of their trees, without validation queries: 100 unless it says."""
+    rows = {key: value for key, value in BAGS.items() if key != "colsample_bytree"}
+    slow = {"n_estimators": 200, "learning_rate": 0.05}
+    seven = {**SMALL, "num_leaves": 7}
+    quick = {"n_estimators": 50, "learning_rate": 0.2}
+    tried: dict[str, dict[str, Any]] = {
+        "defaults": {},
+        "7 leaves": {"num_leaves": 7},
+        "12 leaves": {"num_leaves": 12},
+        "63 leaves": {"num_leaves": 63},
+        "50 documents a leaf": {"min_child_samples": 50},
+        "70 % of queries": rows,
+        "50 % of columns": {"colsample_bytree": 0.5},
+        "30 % of columns": {"colsample_bytree": 0.3},
+        "both": BAGS,
+        "200 trees of rate 0.05": slow,
+        "gradient": {"step": "gradient"},
+        "tau 30": {"tau": 30},
+        "tau inf": {"tau": float("inf")},
+        "both, 50 documents": {**BAGS, "min_child_samples": 50},
+        "both, 12 leaves of 50": {**BAGS, **SMALL},
+        "both, 7 leaves of 50": {**BAGS, **seven},
+        "both, 7 leaves of 50, 255 bins": {**BAGS, **seven, "max_bin": 255},
+        "70 % of queries, 7 leaves of 50": {**rows, **seven},
+        "70 % of queries, 7 leaves of 50, plain": {**rows, **seven, "quantised": False},
+        "both, 7 leaves of 50, 300 trees of rate 0.05": {**BAGS, **WHOLE},
+        "50 trees of rate 0.2": quick,
+        "50 trees of rate 0.2, 15 leaves": {**quick, "num_leaves": 15},
+        "50 trees of rate 0.2, 70 % of queries": {**quick, **rows},
+    }
+    return {name: Contender(fit_alone, more) for name, more in tried.items()}
 
 
-STUDIES = {"single": single_rankers, "committees": committees, "presets": presets}
+STUDIES = {"single": single_rankers, "whole": whole_rankers, "committees": committees}
 
 
 def choose(options: argparse.Namespace) -> dict[str, Contender]:
@@ -102,11 +135,11 @@ def choose(options: argparse.Namespace) -> dict[str, Contender]:
     every = STUDIES[options.of]()
     if not options.only:
         return every
-    always, texts = {next(iter(every)), *BASES}, options.only.split(",")
+    always = {next(iter(every)), *BASES}
     return {
         name: one
         for name, one in every.items()
-        if name in always or any(text in name for text in texts)
+        if name in always or any(text in name for text in options.only)
     }
 
 
@@ -161,7 +194,7 @@ def main() -> None:
     )
     parser.add_argument("--data", nargs="+", required=True, help="folders, or made:SHAPE:QUERIES")
     parser.add_argument("--of", choices=STUDIES, default="single")
-    parser.add_argument("--only", metavar="TEXTS", help="contenders by parts of names, with commas")
+    parser.add_argument("--only", nargs="+", metavar="TEXT", help="contenders by parts of names")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--folds", type=int, default=FOLDS)
     parser.add_argument("--threads", type=int, default=1)

@@ -2,6 +2,7 @@
 
 Fold f trains on parts f, f+1, f+2, stops early on part f+3 and is judged on part f+4, counting
 round. A set is a folder with S1.txt.gz ... S5.txt.gz, or "made:SHAPE:QUERIES", synthetic queries.
+Kept scores are of one version of the code: after a change begin another folder.
 """
 
 from __future__ import annotations

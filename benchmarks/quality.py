@@ -23,6 +23,7 @@ from contenders import (
     EIGHT,
     SMALL,
     Contender,
+    fit_alone,
     fit_catboost,
     fit_lightgbm,
     fit_ours,
@@ -46,6 +47,7 @@ def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
             "one, 12 leaves": Contender(fit_ours, {**SMALL, **BAGS}),
             "committee of 8": Contender(fit_ours, {**SMALL, "members": 8}),
             "committee of 8 objectives": Contender(fit_ours, {**SMALL, "members": EIGHT}),
+            "preset best, all its trees": Contender(fit_alone, {"preset": "best"}),
         }
     tried = [("quantised_levels", "levels", int), ("max_bin", "bins", int), ("step", "", str)]
     for (setting, unit, kind), given in zip(
