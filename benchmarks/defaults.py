@@ -94,7 +94,7 @@ def committees() -> dict[str, Contender]:
 
 
 def whole_rankers() -> dict[str, Contender]:
-    """Single rankers with all of their trees, without validation queries: 100 unless it says."""
+    """All trees and no validation queries: 100 trees unless it says, 300 of a member."""
     rows = {key: value for key, value in BAGS.items() if key != "colsample_bytree"}
     slow = {"n_estimators": 200, "learning_rate": 0.05}
     seven = {**SMALL, "num_leaves": 7}
@@ -120,6 +120,8 @@ def whole_rankers() -> dict[str, Contender]:
         "70 % of queries, 7 leaves of 50": {**rows, **seven},
         "70 % of queries, 7 leaves of 50, plain": {**rows, **seven, "quantised": False},
         "both, 7 leaves of 50, 300 trees of rate 0.05": {**BAGS, **WHOLE},
+        "8 objectives, 7 leaves": {**WHOLE, "members": EIGHT},
+        "8 objectives, 12 leaves": {**WHOLE, "num_leaves": 12, "members": EIGHT},
         "50 trees of rate 0.2": quick,
         "50 trees of rate 0.2, 15 leaves": {**quick, "num_leaves": 15},
         "50 trees of rate 0.2, 70 % of queries": {**quick, **rows},

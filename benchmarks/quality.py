@@ -22,6 +22,7 @@ from contenders import (
     BAGS,
     EIGHT,
     SMALL,
+    WHOLE,
     Contender,
     fit_alone,
     fit_catboost,
@@ -47,7 +48,8 @@ def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
             "one, 12 leaves": Contender(fit_ours, {**SMALL, **BAGS}),
             "committee of 8": Contender(fit_ours, {**SMALL, "members": 8}),
             "committee of 8 objectives": Contender(fit_ours, {**SMALL, "members": EIGHT}),
-            "preset best, all its trees": Contender(fit_alone, {"preset": "best"}),
+            "8 objectives, all trees": Contender(fit_alone, {**WHOLE, "members": EIGHT}),
+            "preset best": Contender(fit_alone, {"preset": "best"}),
         }
     tried = [("quantised_levels", "levels", int), ("max_bin", "bins", int), ("step", "", str)]
     for (setting, unit, kind), given in zip(

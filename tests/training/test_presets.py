@@ -92,7 +92,7 @@ def members(**given: Any) -> list[tuple[str, Any, Any]]:
 
 
 def test_members_have_the_users_objective_and_others() -> None:
-    others = [*((name, 5, None) for name in OTHERS), ("lambdagap-s+", 5, 15)]
+    others = [*((name, 5, None) for name in OTHERS), ("lambdagap-s+", 5, 5)]
     own = [("lambdarank-ndcg", 5, tau) for tau in (5, 15, math.inf)]
     assert members(k=5) == own + others
     assert members(k=5, tau=7)[:3] == [("lambdarank-ndcg", 5, 7)] * 3
@@ -118,7 +118,7 @@ def test_an_objective_without_a_name_is_that_of_all_members() -> None:
 
 def test_members_of_the_user_stay() -> None:
     settings = rf.Ranker(preset="best", members=["ranknet", {"num_leaves": 4}]).settings()
-    assert [one.num_leaves for one in member_settings(settings)] == [7, 4]
+    assert [one.num_leaves for one in member_settings(settings)] == [12, 4]
     with pytest.raises(rf.RankforceError, match="preset is the same for all members"):
         rf.Ranker(members=[{"preset": "fast"}]).settings()
 

@@ -15,7 +15,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "members": 8,
         "n_estimators": 300,
         "learning_rate": 0.05,
-        "num_leaves": 7,
+        "num_leaves": 12,
         "min_child_samples": 50,
     },
     "fast": {"n_estimators": 50, "learning_rate": 0.2, "num_leaves": 15},
@@ -60,4 +60,4 @@ def _members(said: Mapping[str, Any], cutoff: int | None, has_tau: bool) -> list
     has_levels = "tau" in entry.parameters and not has_tau
     own: list[dict[str, Any]] = [{"tau": level} if has_levels else {} for level in levels]
     others = [{"objective": one, "k": k} for one in OTHERS]
-    return [*own, *others, {"objective": GAP, "k": k, "tau": 3 * k}]
+    return [*own, *others, {"objective": GAP, "k": k, "tau": k}]
