@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quality import EIGHT, SMALL, fit_ours, join
+from contenders import EIGHT, SMALL, fit_ours, join
 
 import rankforce as rf
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from quality import join
+from contenders import join
 
 import rankforce as rf
 from rankforce.engines.base import open_engine

@@ -177,8 +177,6 @@ class Study:
         given = {ALIASES.get(name, name): value for name, value in parameters.items()}
         if given.get("checkpoint") is not None:
             raise RankforceError("trials have no checkpoint: storage= keeps those that ended")
-        if given.get("members") is not None:
-            raise RankforceError("members are not searched: tune a ranker, then train a committee")
         if isinstance(given.get("objective"), AnyObjective):
             given["objective"] = _as_table(given["objective"])
         wanted = metric if metric is not None else given.pop("eval_metric", None)
@@ -190,6 +188,8 @@ class Study:
         self.space = default_space(given) if space is None else read_space(space)
         self.settings = {**usual, **given}
         settings = Ranker(**self.settings).settings()
+        if settings.members is not None:
+            raise RankforceError("members are not searched: tune a ranker, then train a committee")
         self.start = start_of(self.space, self.settings)
         self._check_ends()
         self.metrics: Watched = make_metrics(

@@ -340,7 +340,7 @@ class Committee:
     def _told(self, number: int, model: Model, weight: float, scale: float) -> dict[str, Any]:
         """What a manifest says of a member."""
         own, whole = model.parameters, self.parameters
-        names = sorted({*own, *whole} - {"objective", "members", "member_weights"})
+        names = sorted({*own, *whole} - {"objective", "members", "member_weights", "preset"})
         return {
             "objective": self.titles[number],
             "settings": {n: own.get(n) for n in names if own.get(n) != whole.get(n)},

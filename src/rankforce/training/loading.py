@@ -36,11 +36,12 @@ def load_one(path: str | Path, base: Any) -> Ranker:
 
 def make_ranker(model: Model) -> Ranker:
     """A fitted ranker around a model."""
+    says_all = model.members or "preset" in model.parameters
     params: dict[str, Any] = {
         name: _restored(value)
         for name, value in model.parameters.items()
-        # Some settings of a committee have other defaults: there all of them are said.
-        if name != "base" and (model.members or getattr(DEFAULT, name, None) != value)
+        # A committee and a preset have other defaults: there all settings are said.
+        if name != "base" and (says_all or getattr(DEFAULT, name, None) != value)
     }
     try:
         ranker = Ranker(**params)

@@ -22,7 +22,16 @@ from rankforce.training.watch import make_metrics
 # What says that a table is an objective's, and not one of settings.
 OF_OBJECTIVES = {"name", "mix", "graded", "scheduled"}
 # What all members have alike.
-_SHARED = {"members", "member_weights", "base", "eval_metric", "eval_at", "missing", "engine"}
+_SHARED = {
+    "members",
+    "member_weights",
+    "preset",
+    "base",
+    "eval_metric",
+    "eval_at",
+    "missing",
+    "engine",
+}
 _SHARED |= {name for name, one in TABLE.items() if one.where == "run"}
 _SEEDS = 2**31  # there are so many
 
@@ -88,7 +97,7 @@ def _parameters(settings: Settings, own: dict[str, Any], number: int) -> dict[st
         k=settings.k,
         cutoffs=settings.eval_at or (),
     )
-    whole |= {"members": None, "member_weights": None, "eval_at": None}
+    whole |= {"members": None, "member_weights": None, "preset": None, "eval_at": None}
     if "objective" in ours:
         whole = {name: value for name, value in whole.items() if _fits(ours["objective"], name)}
     kept = {name: value for name, value in whole.items() if name not in {*ours, *passed}}

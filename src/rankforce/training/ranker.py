@@ -43,7 +43,7 @@ from rankforce.training.prediction import (
     find_leaves,
 )
 from rankforce.training.settings import Settings, make_settings
-from rankforce.training.settings_table import DEFAULT, TABLE, settings_help
+from rankforce.training.settings_table import DEFAULT, TABLE, Unsaid, settings_help
 from rankforce.training.watch import make_metrics
 
 
@@ -53,13 +53,16 @@ class Ranker(Learnt):
     Every setting below goes by its name, or by one that LightGBM or XGBoost has for it, and so do
     parameters of the engine that grows the trees. With a `base` that is made of trees, those come
     first. With `members` it is a committee: rankers that differ in seed, bag, columns, or in what a
-    list says of each, whose trees are one model.
+    list says of each, whose trees are one model. A `preset` fills in what is not given.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=50, seed=1)
     >>> ranker = rf.Ranker("lambdarank-ndcg", k=10, n_estimators=5, num_leaves=4, progress=False)
     >>> ranker.fit(data.features, data.labels, group=data.group).predict(data.features).shape
     (...,)
+    >>> best = rf.Ranker(preset="best", k=10, num_leaves=7).settings()
+    >>> len(best.members), best.min_child_samples, best.num_leaves
+    (8, 50, 7)
     """
 
     takes_data = True  # `predict` does: a RankingData
@@ -83,6 +86,7 @@ class Ranker(Learnt):
         reg_lambda: float = DEFAULT.reg_lambda,
         norm: str = DEFAULT.norm,
         step: str = DEFAULT.step,
+        preset: str | None = DEFAULT.preset,
         base: Any = DEFAULT.base,
         members: Any = DEFAULT.members,
         seed: int = DEFAULT.seed,
@@ -115,7 +119,7 @@ class Ranker(Learnt):
         given = self.get_params(deep=False)
         # Parameters that a subclass adds are its own.
         own = {name: value for name, value in given.items() if name in TABLE}
-        kept = {n: v for n, v in own.items() if not same(v, TABLE[n].default)} | self._others
+        kept = {n: v for n, v in own.items() if _is_said(n, v)} | self._others
         kept.pop("callbacks", None)  # XGBoost has them here, they are for fit
         settings = make_settings(kept, **more)
         if settings.members is not None:
@@ -405,6 +409,14 @@ class Ranker(Learnt):
 
 
 Ranker.__doc__ = f"{Ranker.__doc__}\n{indent(settings_help(), '    ')}\n    "
+
+
+def _is_said(name: str, value: Any) -> bool:
+    """Whether the user says it: where a preset may fill it in, be it what it is by default."""
+    usual = TABLE[name].default
+    if isinstance(usual, Unsaid):
+        return not isinstance(value, Unsaid)
+    return not same(value, usual)
 
 
 def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:

@@ -21,6 +21,7 @@ from rankforce.models.importance import check_kind
 from rankforce.models.model import Model
 from rankforce.training.aliases import same, translate
 from rankforce.training.eval_functions import OfRows
+from rankforce.training.presets import fill_in
 from rankforce.training.settings_table import DEFAULT, TABLE, Range, Values
 from rankforce.training.watch import make_metrics
 
@@ -81,7 +82,7 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     engine = find_engine(given.get("engine"))
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
-    ours = settle_auto(ours)
+    ours = _with_preset(ours)
     if ours.get("members") is not None:
         ours = _IN_COMMITTEE | ours
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
@@ -101,6 +102,18 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
             raise
         raise RankforceError(f"objective 'auto' for {settings.choice.metric}: {error}") from None
     return settings
+
+
+def _with_preset(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings with the objective that "auto" means, and what a preset says of the rest."""
+    ours = settle_auto(given)
+    if given.get("preset") is None:
+        return ours
+    cutoff, wanted = None, ours.get("eval_metric")
+    if wanted is not None:
+        cutoffs = _make_cutoffs(ours.get("eval_at") or ())
+        cutoff = getattr(make_metrics(wanted, None, k=ours.get("k"), cutoffs=cutoffs)[0], "k", None)
+    return fill_in(ours, cutoff=cutoff, has_tau=given.get("tau") is not None)
 
 
 def settle_auto(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,26 @@ class Range:
         return f"{kind} {first} {self.least:g}{last}"
 
 
+class Unsaid:
+    """Marks a default that a preset may fill in: the same number, if a user says it, stays.
+
+    >>> DEFAULT.num_leaves, isinstance(DEFAULT.num_leaves, Unsaid), isinstance(31, Unsaid)
+    (31, True, False)
+    """
+
+
+class _UnsaidInt(Unsaid, int):
+    pass
+
+
+class _UnsaidFloat(Unsaid, float):
+    pass
+
+
+def _unsaid(value: float) -> Any:
+    return _UnsaidInt(value) if isinstance(value, int) else _UnsaidFloat(value)
+
+
 COUNT = Range(1)
 AMOUNT = Range(0.0, whole=False)
 SHARE = Range(0.0, 1.0, whole=False, above=True)
@@ -129,6 +149,9 @@ class Values:
         None, "how splits are found: by Newton's gain, or by least squares of the forces, for "
         "which min_child_weight counts documents; the step is the same",
         ("least-squares", "newton"), unset="newton")
+    preset: str | None = _training(
+        None, "settings for all that is not given: a committee of small trees, or fewer trees that "
+        "count more", ("best", "fast"), option="--preset")
     base: Any = _training(
         None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
         "predict, or 'regressor', trees fitted to the labels", option="--base")
@@ -145,20 +168,20 @@ class Values:
         "decides, or without one on folds of the training set", ("equal", "greedy", "linear"),
         unset="equal")
     n_estimators: int = _training(
-        100, "number of trees, of each member of a committee", COUNT, option="--trees",
+        _unsaid(100), "number of trees, of each member of a committee", COUNT, option="--trees",
         free=True, noted=True,
         also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
         "num_boost_round nrounds max_iter")
     learning_rate: Any = _training(  # a number, or one for each tree
-        0.1, "how much a tree counts", Range(0.0, whole=False, above=True),
+        _unsaid(0.1), "how much a tree counts", Range(0.0, whole=False, above=True),
         option="--learning-rate", also="shrinkage_rate eta")
 
     num_leaves: int = _trees(
-        31, "leaves of a tree", Range(2, 131072), option="--num-leaves",
+        _unsaid(31), "leaves of a tree", Range(2, 131072), option="--num-leaves",
         also="num_leaf max_leaves max_leaf max_leaf_nodes")
     max_depth: int = _trees(-1, "depth of a tree at most, -1 without a limit", Range(-1))
     min_child_samples: int = _trees(
-        20, "documents of a leaf at least", Range(0),
+        _unsaid(20), "documents of a leaf at least", Range(0),
         also="min_data_in_leaf min_data_per_leaf min_data min_samples_leaf")
     min_child_weight: float = _trees(
         1e-3, "sum of second derivatives of a leaf at least", AMOUNT,

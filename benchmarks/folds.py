@@ -1,0 +1,129 @@
+"""Data sets in five folds, and scores of contenders on them that are kept between runs.
+
+Fold f trains on parts f, f+1, f+2, stops early on part f+3 and is judged on part f+4, counting
+round. A set is a folder with S1.txt.gz ... S5.txt.gz, or "made:SHAPE:QUERIES", synthetic queries.
+Kept scores are of one version of the code: after a change begin another folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from contenders import PATIENCE, TREES, Contender, join
+from versions import installed
+
+import rankforce as rf
+from rankforce.common.files import whole_file
+from rankforce.data.queries import query_folds
+
+FOLDS = 5
+MADE = "made:"
+
+
+class Fold(NamedTuple):
+    number: int
+    train: rf.RankingData
+    valid: rf.RankingData
+    test: rf.RankingData
+
+    @property
+    def mark(self) -> list[int]:
+        """What tells its data from others."""
+        parts = (self.train, self.valid, self.test)
+        return [zlib.crc32(np.ascontiguousarray(one.features)) for one in parts]
+
+
+class Kept(NamedTuple):
+    scores: Any  # of the test documents
+    trees: int
+    seconds: float
+
+
+def set_name(place: str) -> str:
+    return place if place.startswith(MADE) else Path(place).name
+
+
+def open_folds(place: str, folds: int = FOLDS) -> Iterator[Fold]:
+    parts = make_parts(place) if place.startswith(MADE) else read_parts(Path(place))
+    for number in range(folds):
+        at = [parts[(number + step) % FOLDS] for step in range(FOLDS)]
+        yield Fold(number + 1, join(at[:3]), at[3], at[4])
+
+
+def read_parts(folder: Path) -> list[rf.RankingData]:
+    return [rf.read(folder / f"S{number}.txt.gz") for number in range(1, FOLDS + 1)]
+
+
+def make_parts(place: str) -> list[rf.RankingData]:
+    shape, _, queries = place.removeprefix(MADE).partition(":")
+    whole = rf.make_data(shape, queries=int(queries) if queries else None)
+    return [whole.take_queries(part) for part in query_folds(len(whole.sizes), FOLDS)]
+
+
+def run(one: Contender, fold: Fold, seed: int, threads: int, keep: Path | None) -> Kept:
+    """Scores of a contender, from the folder of those that are kept if they are there."""
+    if keep is None:
+        return fit(one, fold, seed, threads)
+    decides = [one.fit.__name__, one.more, TREES, PATIENCE, seed, fold.number, fold.mark]
+    decides.append(installed("lightgbm", "xgboost", "catboost"))
+    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:20]
+    file = keep / f"{digest}.npz"
+    if file.exists():
+        found = np.load(file)
+        return Kept(found["scores"], int(found["trees"]), float(found["seconds"]))
+    made = fit(one, fold, seed, threads)
+    keep.mkdir(parents=True, exist_ok=True)
+    with whole_file(file) as part, open(part, "wb") as opened:
+        np.savez_compressed(opened, **made._asdict())
+    return made
+
+
+def fit(one: Contender, fold: Fold, seed: int, threads: int) -> Kept:
+    start = time.perf_counter()
+    ranker = one.fit(fold.train, fold.valid, seed, threads, **one.more)
+    seconds = time.perf_counter() - start
+    return Kept(ranker.predict(fold.test.features), ranker.best_iteration_, seconds)
+
+
+class Found(NamedTuple):
+    values: dict[str, dict[str, Any]]  # of each test query, by metric and contender
+    trees: dict[str, float]
+    seconds: dict[str, float]
+
+
+def run_all(
+    place: str,
+    contenders: dict[str, Contender],
+    metrics: Sequence[rf.Metric],
+    *,
+    seeds: int,
+    folds: int = FOLDS,
+    threads: int,
+    keep: Path | None,
+) -> Found:
+    """Every contender on every fold; the value of a query is its mean over seeds."""
+    values: dict[str, dict[str, list[Any]]] = {
+        metric.name: {name: [] for name in contenders} for metric in metrics
+    }
+    trees, seconds = (dict.fromkeys(contenders, 0.0) for _ in range(2))
+    for fold in open_folds(place, folds):
+        test = fold.test
+        for name, one in contenders.items():
+            runs = [run(one, fold, seed, threads, keep) for seed in range(seeds)]
+            trees[name] += np.mean([found.trees for found in runs]) / folds
+            seconds[name] += np.mean([found.seconds for found in runs]) / folds
+            for metric in metrics:
+                each = [metric(found.scores, test.labels, qid=test.qid) for found in runs]
+                values[metric.name][name].append(np.mean(each, axis=0))
+    whole = {
+        metric: {name: np.concatenate(each) for name, each in of.items()}
+        for metric, of in values.items()
+    }
+    return Found(whole, trees, seconds)
