@@ -47,7 +47,7 @@ def main() -> None:
     values: dict[str, list[Any]] = {}
     losses: dict[str, list[Any]] = {}
     for (train, valid, test), own in folds(options.data) if options.data else made_up():
-        committee = fit_ours(train, valid, 0, **own)
+        committee = fit_ours(train, valid, 0, 2, **own)
         rankers = {"committee": committee}
         plain = {"k": 10, "tau": 30, "n_estimators": 100, "progress": False}
         rankers["small, on labels"] = rf.Ranker("lambdarank-ndcg", **plain).fit(train)

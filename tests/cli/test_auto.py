@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def test_auto_then_evaluate(folder: Path) -> None:
     assert answer.returncode == 0, answer.stderr
     head = "time  no. folds    NDCG@5 trees  objective"
     assert answer.stderr.splitlines()[2].strip() == head
-    assert "a committee of 8" in answer.stdout
+    assert re.search(r"a committee of \d", answer.stdout)
     names = {file.name for file in (folder / "found").iterdir()}
     assert names == {"model", "auto.html", "auto.md", "auto.json"}
     record = json.loads((folder / "found" / "auto.json").read_text())

@@ -69,7 +69,8 @@ import rankforce as rf
 data = rf.make_data("mslr", queries=40, seed=1)
 
 def fit(threads):
-    return rf.Ranker(n_estimators=3, num_leaves=8, progress=False, threads=threads).fit(data)
+    usual = {"n_estimators": 3, "num_leaves": 8, "progress": False, "engine": ENGINE}
+    return rf.Ranker(**usual, threads=threads).fit(data)
 
 mine = fit(2)
 child = os.fork()
@@ -98,7 +99,7 @@ FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork her
 
 @FORKS
 def test_training_after_a_fork() -> None:
-    done = run(FORK)
+    done = run(FORK.replace("ENGINE", "'lightgbm'"))
     assert done.stdout.split() == ["grandchild", "child", "parent"]
     assert done.stderr.count("Note: LightGBM was loaded before this process was forked") == 1
     assert "'spawn'" in done.stderr
@@ -111,8 +112,8 @@ import rankforce as rf
 data = rf.make_data("mslr", queries=20, seed=1)
 
 def fit(threads):
-    ranker = rf.Ranker(n_estimators=2, num_leaves=4, progress=False, threads=threads)
-    return ranker.fit(data).model_.text()
+    usual = {"n_estimators": 2, "num_leaves": 4, "progress": False, "engine": ENGINE}
+    return rf.Ranker(**usual, threads=threads).fit(data).model_.text()
 
 if __name__ == "__main__":
     mine = fit(2)
@@ -123,14 +124,21 @@ if __name__ == "__main__":
 
 @FORKS
 def test_a_pool_of_forked_processes() -> None:
-    assert "'spawn'" in run(POOL).stderr
+    assert "'spawn'" in run(POOL.replace("ENGINE", "'lightgbm'")).stderr
+
+
+@FORKS
+@pytest.mark.parametrize("text", [FORK, POOL], ids=["fork", "pool"])
+def test_our_trees_lose_no_threads(text: str) -> None:
+    assert run(text.replace("ENGINE", "'histogram'")).stderr == ""
 
 
 DATA = rf.make_data("yahoo", queries=30, seed=1)
 
 
 def fit(**given: Any) -> rf.Ranker:
-    return rf.Ranker(n_estimators=2, num_leaves=4, progress=False, **given).fit(DATA)
+    usual = {"n_estimators": 2, "num_leaves": 4, "progress": False, "engine": "lightgbm"}
+    return rf.Ranker(**usual, **given).fit(DATA)
 
 
 @pytest.mark.parametrize(

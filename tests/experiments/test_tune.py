@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.engines.lightgbm.engine import LightGBM
+from rankforce.engines.histogram.bins import make_bins
 from rankforce.experiments import trials as trials_of
 from rankforce.experiments.trials import Trial, outlook
 
@@ -81,13 +81,12 @@ def test_features_are_binned_once(
     data: list[rf.RankingData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
-    usual = LightGBM._bin
 
-    def count(self: LightGBM, *given: Any) -> Any:
+    def count(*given: Any, **more: Any) -> Any:
         made.append(given)
-        return usual(self, *given)
+        return make_bins(*given, **more)
 
-    monkeypatch.setattr(LightGBM, "_bin", count)
+    monkeypatch.setattr("rankforce.engines.histogram.engine.make_bins", count)
     search(data, trials=3, jobs=2)
     assert len(made) == 1
     made.clear()

@@ -19,6 +19,7 @@ import rankforce as rf
 from rankforce.common.notes import Note
 from rankforce.common.types import Floats
 from rankforce.engines.base import _ADDED
+from rankforce.engines.histogram.bins import make_bins
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.formats.write import write
 from rankforce.training.committee import fit_members, share_threads
@@ -151,15 +152,23 @@ def test_a_time_ends_it_with_the_members_that_are_whole() -> None:
 
 def test_features_are_binned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     binned: list[int] = []
-    real = LightGBM._bin
 
-    def count(self: LightGBM, *given: Any) -> Any:
+    def count(*given: Any, **more: Any) -> Any:
         binned.append(1)
-        return real(self, *given)
+        return make_bins(*given, **more)
 
-    monkeypatch.setattr(LightGBM, "_bin", count)
-    fit([{}, {"min_child_samples": 9}, {"num_leaves": 3}, "ranknet"], threads=2)
-    assert len(binned) == 1
+    def count_theirs(self: LightGBM, *given: Any) -> Any:
+        binned.append(1)
+        return theirs(self, *given)
+
+    theirs = LightGBM._bin
+    monkeypatch.setattr("rankforce.engines.histogram.engine.make_bins", count)
+    monkeypatch.setattr(LightGBM, "_bin", count_theirs)
+    members = [{}, {"min_child_samples": 9}, {"num_leaves": 3}, "ranknet"]
+    for engine in (None, "lightgbm"):
+        binned.clear()
+        fit(members, threads=2, engine=engine)
+        assert len(binned) == 1
 
 
 def test_saved_loaded_and_read_by_lightgbm(mixed: rf.Ranker, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.common.notes import Note
-from rankforce.engines.lightgbm.engine import LightGBM
+from rankforce.engines.histogram.engine import Histogram
 from rankforce.models.model import Model
 from rankforce.training.committee import Committee
 from tests.ctrl_c import heard
@@ -89,13 +89,13 @@ def test_members_that_are_there_are_not_trained_again(
     place, grown = tmp_path / "run", []
     shutil.copytree(whole, place)
     shutil.rmtree(place / "member-2")
-    grow = LightGBM.grow
+    grow = Histogram.grow
 
-    def count(self: LightGBM, *given: Any) -> Any:
+    def count(self: Histogram, *given: Any) -> Any:
         grown.append(1)
         return grow(self, *given)
 
-    monkeypatch.setattr(LightGBM, "grow", count)
+    monkeypatch.setattr(Histogram, "grow", count)
     fit(place)
     assert len(grown) == TREES
     assert files_of(place) == files_of(whole)

@@ -494,7 +494,7 @@ def test_interrupt_before_the_first_tree(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankforce.engines.lightgbm.engine.LightGBM.grow", interrupt)
+    monkeypatch.setattr("rankforce.engines.histogram.engine.Histogram.grow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         make().fit(DATA)
 

@@ -13,7 +13,6 @@ import pytest
 
 import rankforce as rf
 from rankforce.common.threads import count_threads
-from rankforce.engines.base import find_engine
 from rankforce.experiments.train import read_setting
 from rankforce.formats.write import write
 from rankforce.training.settings import Settings, make_settings
@@ -192,10 +191,6 @@ def test_threads_have_one_range(wrong: Any) -> None:
     with pytest.raises(rf.RankforceError) as there:
         count_threads(wrong)
     assert str(here.value) == str(there.value)
-
-
-def test_help_names_the_usual_engine() -> None:
-    assert TABLE["engine"].unset == find_engine(TABLE["engine"].default).name
 
 
 def test_no_name_means_two_things() -> None:

@@ -89,7 +89,7 @@ def tune(
     >>> found = rf.tune(train, valid=valid, k=5, n_estimators=4, trials=2, searcher="random",
     ...                 space={"num_leaves": [3, 4, 5]}, progress=False)
     >>> found.best.number, found.settings["num_leaves"], len(found.trials)
-    (1, 4, 2)
+    (0, 3, 2)
     """
     data = X if isinstance(X, RankingData) else RankingData(X, y, qid=qid, group=group)
     if valid is not None and folds is not None:

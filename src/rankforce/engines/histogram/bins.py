@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats
+from rankforce.data.sources import Source, as_source, to_dense
 from rankforce.kernels import growing as kernels
 from rankforce.models.forest.tree import floor_float32
 
@@ -28,9 +30,7 @@ class Bins(NamedTuple):
     ranges: list[str]  # as a model's text has them
 
 
-def make_bins(
-    features: NDArray[np.float32], *, most: int, sample: int, seed: int, threads: int
-) -> Bins:
+def make_bins(features: Any, *, most: int, sample: int, seed: int, threads: int) -> Bins:
     """Bins of every column, found from `sample` rows: `most` at most, the one of NaN included.
 
     >>> bins = make_bins(np.array([[0.0], [4.0], [1.0], [np.nan]], np.float32), most=3, sample=9,
@@ -38,38 +38,51 @@ def make_bins(
     >>> bins.values.ravel().tolist(), bins.ends.tolist(), bins.ranges
     ([0, 1, 1, 2], [0.5, 1e+300], ['[0:4]'])
     """
-    rows, columns = features.shape
+    source = as_source(features)
+    rows, columns = source.shape
+    low, high, has_nan = _look(source)
     some: slice | NDArray[np.int64] = slice(None)
     if rows > sample:
         some = np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))
+    seen = to_dense(source.take(some))
 
-    def look(column: int) -> tuple[Floats, bool, str]:
-        values = features[:, column]
-        is_nan = np.isnan(values)
-        has_nan = bool(is_nan.any())
-        known = values[some][~is_nan[some]]
+    def find(column: int) -> Floats:
+        values = seen[:, column]
+        known = values[~np.isnan(values)] if has_nan[column] else values
         found, counts = np.unique(known, return_counts=True)
-        whole = values[~is_nan] if has_nan else values
-        low, high = (whole.min(), whole.max()) if len(whole) else (0.0, 0.0)
-        shown = f"[{low:.17g}:{high:.17g}]" if low < high else "none"
-        return find_edges(found.astype(np.float64), counts, most - has_nan), has_nan, shown
+        edges = find_edges(found.astype(np.float64), counts, most - has_nan[column])
+        return np.append(edges, BEYOND)
 
-    found = get_pool(threads).map(look, range(columns))
-    ends = [np.append(edges, BEYOND) for edges, _, _ in found]
-    many = np.array([len(one) for one in ends])
+    found = get_pool(threads).map(find, range(columns))
+    many = np.array([len(one) for one in found])
     starts = np.cumsum(many) - many
-    flat = np.concatenate(ends)
-    limits = floor_float32(flat)
+    ends = np.concatenate(found)
+    limits = floor_float32(ends)
     out = np.empty((rows, columns), np.uint8)
-    values = features.reshape(-1)
+    for before, block in source.blocks():
+        values, into = block.reshape(-1), out[before : before + len(block)]
+        work = functools.partial(_bin, columns, values, limits, starts, many, into)
+        run_rows(work, len(block), threads)
+    both = zip(low.tolist(), high.tolist(), strict=True)
+    ranges = [f"[{a:.17g}:{b:.17g}]" if a < b else "none" for a, b in both]
+    return Bins(out, ends, starts, many, has_nan, np.flatnonzero(many + has_nan > 1), ranges)
 
-    def work(first: int, last: int) -> None:
-        kernels.bin_block(first, last, columns, values, limits, starts, many, out)
 
-    run_rows(work, rows, threads)
-    has_nan = np.array([one for _, one, _ in found], np.int64)
-    usable = np.flatnonzero(many + has_nan > 1)
-    return Bins(out, flat, starts, many, has_nan, usable, [shown for _, _, shown in found])
+def _bin(
+    columns: int, values: Any, limits: Any, starts: Any, many: Any, into: Any, first: int, last: int
+) -> None:
+    kernels.bin_block(first, last, columns, values, limits, starts, many, into)
+
+
+def _look(source: Source) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """The least and the largest value of each column, and whether some are missing."""
+    found = [
+        (np.fmin.reduce(block), np.fmax.reduce(block), np.isnan(block).any(axis=0))
+        for _, block in source.blocks()
+        if len(block)
+    ]
+    low, high, missing = (np.array(each) for each in zip(*found, strict=True))
+    return np.fmin.reduce(low), np.fmax.reduce(high), np.asarray(missing.any(axis=0), np.int64)
 
 
 def find_edges(values: Floats, counts: NDArray[np.int64], most: int) -> Floats:

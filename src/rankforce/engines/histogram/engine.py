@@ -18,7 +18,6 @@ from rankforce.common.draws import hash_keys
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats
-from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
 from rankforce.engines.histogram.bins import Bins, make_bins
 from rankforce.engines.shared_bins import binned
@@ -115,7 +114,7 @@ class Histogram:
             return make_bins(features, most=most, sample=sample, seed=bin_seed, threads=threads)
 
         self._bins: Bins = binned(
-            make, given | {"engine": "histogram", "feature_pre_filter": False}, in_memory(features)
+            make, given | {"engine": "histogram", "feature_pre_filter": False}, features
         )
         if not len(self._bins.usable):
             raise RankforceError("no feature can tell documents apart: all are constant")
@@ -243,9 +242,9 @@ class Histogram:
         ends = growth.leaves[:count]
         weight = ends[:, kernels.HESSIAN] * step_hess
         details = {
-            "gain": gain.copy(),
-            "value": _values(force * step, second * step_hess),
-            "weight": second * step_hess,
+            "gain": _shown(gain),
+            "value": _shown(_values(force * step, second * step_hess)),
+            "weight": _shown(second * step_hess),
             "count": rows.astype(np.int64),
             "leaf_weight": weight,
             "leaf_count": ends[:, kernels.END] - ends[:, kernels.BEGIN],
@@ -298,6 +297,11 @@ def _key(*numbers: int) -> np.uint64:
     for number in numbers:
         key = hash_keys(key ^ np.uint64(number))
     return np.uint64(key[0])
+
+
+def _shown(values: Floats) -> Floats:
+    """The values as a model's text has them, so that they are the same when it is read."""
+    return np.array([float(f"{value:g}") for value in values.tolist()])
 
 
 def _values(force: Floats, second: Floats) -> Floats:
