@@ -68,9 +68,16 @@ def fit_ours(
 
 
 def fit_alone(
-    train: rf.RankingData, valid: rf.RankingData, seed: int, threads: int, **more: Any
+    train: rf.RankingData,
+    valid: rf.RankingData,
+    seed: int,
+    threads: int,
+    *,
+    both: bool = False,
+    **more: Any,
 ) -> Any:
-    """All trees, and no look at the validation queries."""
+    """All trees: validation queries stop nothing, so that `both` may train on them as well."""
+    train = join([train, valid]) if both else train
     own = {"k": 10, "seed": seed, "progress": False, "threads": threads, **more}
     own["seed"] *= 8 if "members" in more else 1  # members have the seeds from there on
     ranker = rf.Ranker(**own).fit(train)

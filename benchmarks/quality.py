@@ -52,6 +52,9 @@ def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
             "committee of 8 objectives": Contender(fit_ours, {**SMALL, "members": EIGHT}),
             "8 objectives, all trees": Contender(fit_alone, {**WHOLE, "members": EIGHT}),
             "preset best": Contender(fit_alone, {"preset": "best"}),
+            "8 objectives, on all queries": Contender(
+                fit_alone, {**WHOLE, "members": EIGHT, "both": True}
+            ),
         }
     if options.auto:
         found[f"auto, {options.auto}"] = Contender(fit_auto, {"budget": options.auto})
