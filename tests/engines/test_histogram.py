@@ -115,6 +115,7 @@ def test_the_tree_is_the_same_at_any_number_of_threads(
     bag = np.flatnonzero(rng.random(data.rows) < 0.7).astype(np.int32)
     alone = open_own(data.features, colsample_bytree=0.6).grow(lam, hess, 3, keys, bag)
     monkeypatch.setattr(module, "ALONE", 0)
+    monkeypatch.setattr(module, "PARTED", 10)
     among = open_own(data.features, colsample_bytree=0.6, threads=threads)
     tree, leaf = among.grow(lam, hess, 3, keys, bag)
     for name in ("feature", "threshold", "left", "right", "leaf_value"):

@@ -262,27 +262,49 @@ def _choose(count, deepest, leaves, gains):
 
 
 @kernel
-def _split(block, leaf, new, bins, edge, many, order, spare, leaves, splits):
-    """Move the rows of a leaf that go right to the leaf `new`."""
+def _part(first, last, block, leaf, bins, edge, many, order, spare, splits):
+    """Put those of some rows of a leaf that go left first, the others into `spare`: how many."""
     split = splits[block, leaf]
-    count = np.uint64(len(order))
     width = np.uint64(edge[block + 1] - edge[block])
-    column = count * np.uint64(edge[block]) + np.uint64(split[COLUMN] - edge[block])
-    nan = many[split[COLUMN]]  # the bin of NaN, which no other value has
-    begin, end = leaves[leaf, BEGIN], leaves[leaf, END]
-    left, right = np.uint64(begin), np.uint64(0)
-    for i in range(np.uint64(begin), np.uint64(end)):
-        row = order[i]
-        b = np.int64(bins[column + np.uint64(row) * width])
-        goes = split[NAN_LEFT] != 0 if b == nan else b <= split[BIN]
-        order[left] = row
-        spare[right] = row
-        left += np.uint64(goes)
-        right += np.uint64(not goes)
-    for i in range(right):
-        order[left + i] = spare[i]
-    leaves[new, BEGIN], leaves[new, END] = np.int64(left), end
-    leaves[leaf, END] = np.int64(left)
+    column = np.uint64(len(order)) * np.uint64(edge[block])
+    column += np.uint64(split[COLUMN] - edge[block])
+    goes_left = np.zeros(257, np.uint64)  # of each bin
+    goes_left[: split[BIN] + 1] = 1
+    goes_left[many[split[COLUMN]]] = split[NAN_LEFT]  # NaN's, which no other value has
+    left, right = np.uint64(first), np.uint64(first)
+    seen = np.empty(AHEAD, np.uint8)  # many at a time, as in `_touch`
+    begin = np.uint64(first)
+    while begin < np.uint64(last):
+        end = min(begin + np.uint64(AHEAD), np.uint64(last))
+        for i in range(begin, end):
+            seen[i - begin] = bins[column + np.uint64(order[i]) * width]
+        for i in range(begin, end):
+            row = order[i]
+            goes = goes_left[seen[i - begin]]
+            order[left] = row
+            spare[right] = row
+            left += goes
+            right += np.uint64(1) - goes
+        begin = end
+    return np.int64(left) - first
+
+
+@kernel
+def _join(block, leaf, new, bounds, lefts, order, spare, leaves, splits):
+    """Make two leaves of one whose rows were parted, between `bounds`: `lefts` of each go left."""
+    split = splits[block, leaf]
+    at = bounds[0]
+    for part in range(len(lefts)):
+        for i in range(np.uint64(bounds[part]), np.uint64(bounds[part] + lefts[part])):
+            order[np.uint64(at)] = order[i]
+            at += 1
+    leaves[new, BEGIN], leaves[new, END] = at, leaves[leaf, END]
+    leaves[leaf, END] = at
+    for part in range(len(lefts)):
+        rights = bounds[part + 1] - bounds[part] - lefts[part]
+        for i in range(np.uint64(bounds[part]), np.uint64(bounds[part] + rights)):
+            order[np.uint64(at)] = spare[i]
+            at += 1
     leaves[new, DEPTH] = leaves[leaf, DEPTH] = leaves[leaf, DEPTH] + 1
     leaves[new, FORCE] = leaves[leaf, FORCE] - split[LEFT_FORCE]
     leaves[new, HESSIAN] = leaves[leaf, HESSIAN] - split[LEFT_HESSIAN]
@@ -305,14 +327,24 @@ def _note(node, block, leaf, new, leaves, gains, splits, nodes, parents, worth):
 
 
 @entry
-def divide(count, deepest, bins, edge, many, order, spare, leaves, gains, splits, nodes, parents,
-           worth):  # fmt: skip
-    """Make the best split of a tree with `count` leaves: the leaf that it divides, or -1."""
+def choose(count, deepest, leaves, gains, splits, nodes, parents, worth):
+    """The best split of a tree with `count` leaves, noted: its block and leaf, or -1."""
     block, leaf = _choose(count, deepest, leaves, gains)
     if leaf >= 0:
         _note(count - 1, block, leaf, count, leaves, gains, splits, nodes, parents, worth)
-        _split(block, leaf, count, bins, edge, many, order, spare, leaves, splits)
-    return leaf
+    return block, leaf
+
+
+@entry
+def part(first, last, block, leaf, bins, edge, many, order, spare, splits):
+    """`_part`, for a thread that has these rows."""
+    return _part(first, last, block, leaf, bins, edge, many, order, spare, splits)
+
+
+@entry
+def join(block, leaf, new, bounds, lefts, order, spare, leaves, splits):
+    """`_join`, when all rows are parted."""
+    _join(block, leaf, new, bounds, lefts, order, spare, leaves, splits)
 
 
 @entry
@@ -320,6 +352,7 @@ def grow(most, deepest, bins, edge, packed, many, has_nan, shift, chunk, rules, 
          leaves, totals, gains, splits, nodes, parents, worth):  # fmt: skip
     """A whole tree in one thread: the number of its leaves."""
     count, leaf, other = 1, 0, -1
+    bounds, lefts = np.empty(2, np.int64), np.empty(1, np.int64)
     while True:
         for block in range(len(edge) - 1):
             _examine(block, leaf, other, bins, edge, packed, order, many, has_nan, shift, chunk,
@@ -329,7 +362,9 @@ def grow(most, deepest, bins, edge, packed, many, has_nan, shift, chunk, rules, 
             return count
         other = count
         _note(count - 1, block, leaf, other, leaves, gains, splits, nodes, parents, worth)
-        _split(block, leaf, other, bins, edge, many, order, spare, leaves, splits)
+        bounds[0], bounds[1] = leaves[leaf, BEGIN], leaves[leaf, END]
+        lefts[0] = _part(bounds[0], bounds[1], block, leaf, bins, edge, many, order, spare, splits)
+        _join(block, leaf, other, bounds, lefts, order, spare, leaves, splits)
         count += 1
         if count == most:
             return count

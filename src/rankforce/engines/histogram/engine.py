@@ -7,6 +7,7 @@ are in a bag. Here a tree that sees part of the rows and columns costs that part
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ BINS = 127  # as for LightGBM
 SAMPLE = 100_000  # rows that bins are found from
 WIDTH = 36  # columns of a block at most: its histograms stay in the fastest memory
 ALONE = 1 << 20  # values of rows and columns below which one thread grows a tree faster
+PARTED = 1 << 14  # rows of a leaf above which threads share them out
 DEEPEST = 1 << 30  # without a limit
 ATTEMPTS = 5  # few rows, rounded by chance, may all come out as 0: then the dice are thrown again
 
@@ -207,27 +209,41 @@ class Histogram:
                 growth.spare, *state, *notes,
             )  # fmt: skip
             return growth.count
-        leaf, other = 0, -1
+        block, leaf, other = -1, 0, -1
+        rows = (part.bins, part.edge, many, growth.order, growth.spare, growth.splits)
 
-        def work(block: int) -> None:
+        def examine(block: int) -> None:
             kernels.examine(
                 block, leaf, other, part.bins, part.edge, packed, growth.order, *looks, *state
             )
 
+        def divide(bounds: tuple[int, int]) -> int:
+            return int(kernels.part(*bounds, block, leaf, *rows))
+
         pool = get_pool(self._threads)
         growth.count = 1
         while True:
-            pool.map(work, range(len(part.edge) - 1))
-            leaf = kernels.divide(
-                growth.count, self._deepest, part.bins, part.edge, many, growth.order,
-                growth.spare, growth.leaves, growth.gains, growth.splits, *notes,
-            )  # fmt: skip
+            pool.map(examine, range(len(part.edge) - 1))
+            block, leaf = kernels.choose(
+                growth.count, self._deepest, growth.leaves, growth.gains, growth.splits, *notes
+            )
             if leaf < 0:
                 return growth.count
             other = growth.count
+            bounds = self._bounds(*growth.leaves[leaf, : kernels.END + 1].tolist())
+            lefts = np.array(pool.map(divide, itertools.pairwise(bounds.tolist())))
+            kernels.join(
+                block, leaf, other, bounds, lefts, growth.order, growth.spare, growth.leaves,
+                growth.splits,
+            )  # fmt: skip
             growth.count += 1
             if growth.count == self._most:
                 return growth.count
+
+    def _bounds(self, begin: int, end: int) -> NDArray[np.int64]:
+        """Where the parts of a leaf's rows that threads have begin, and where the last ends."""
+        parts = self._threads if end - begin > PARTED else 1
+        return np.linspace(begin, end, parts + 1).astype(np.int64)
 
     def _make_tree(self, part: Part, growth: _Growth, rules: Floats) -> Tree:
         count, step, step_hess = growth.count, rules[-2], rules[-1]
