@@ -117,6 +117,7 @@ class Committee:
         self._trees = [0] * len(self.members)  # so far
         self._notes: list[list[str]] = [[] for _ in self.members]
         self._scales = np.zeros(len(self.members))
+        self._seen: dict[int, Floats] = {}  # scores of the training set, with all trees
         self._is_over = threading.Event()  # nobody waits for members that still run
 
     def train(self) -> dict[int, Model]:
@@ -201,7 +202,7 @@ class Committee:
             raise
         if not model.finished:
             self._is_over.set()
-        self._scales[number] = np.std(self._scores(train, model, threads))
+        self._scales[number] = np.std(self._end_scores(number, model, threads))
         with self._lock:
             self._voice.say(f"{self._name(number)}, {model.used} trees{self._shown(model)}")
         return model
@@ -210,6 +211,7 @@ class Committee:
         """A callback of a member: what goes on, and whether to go on."""
         if self._is_over.is_set() or monotonic() > self._until:
             raise KeyboardInterrupt
+        self._seen[number] = moment.scores
         with self._lock:
             self._trees[number] = moment.iteration + 1
             count = sum(trees > 0 for trees in self._trees)
@@ -310,6 +312,14 @@ class Committee:
 
     def _scores(self, one: ScoredSet, model: Model, threads: int) -> Floats:
         return start_scores(one) + model.scores(one.data.features, threads=threads)
+
+    def _end_scores(self, number: int, model: Model, threads: int) -> Floats:
+        """The scores of the training set, as training left them where that has the same bits."""
+        seen = self._seen.pop(number, None)
+        is_whole = model.used == model.steps and self.sets[0].base is None
+        if seen is not None and is_whole and not self.base.trees:
+            return seen
+        return self._scores(self.sets[0], model, threads)
 
     def _scales_of(self, found: Mapping[int, Model]) -> Floats:
         """The standard deviations of members' scores on the training set."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.draws import GOLDEN, hash_keys
+from rankforce.common.draws import GOLDEN, hash_keys, hash_numbers
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
@@ -141,10 +141,10 @@ class Forces:
 
     def _draw_bag(self, bag: int) -> Floats:
         settings, index = self._settings, self._data.index
-        key = hash_keys(np.array([settings.seed], np.uint64)) ^ np.uint64(bag)
+        key = hash_numbers(settings.seed, bag)
         if settings.subsample_by != "query":
-            return _draw_share(hash_keys(self.keys ^ hash_keys(key)), settings.subsample)
-        chosen = _draw_share(hash_keys(index.key ^ hash_keys(key)), settings.subsample)
+            return _draw_share(hash_keys(self.keys ^ key), settings.subsample)
+        chosen = _draw_share(hash_keys(index.key ^ key), settings.subsample)
         self._bag_queries = chosen
         by_place = np.repeat(chosen, index.sizes)
         by_row = np.empty(self._data.rows)

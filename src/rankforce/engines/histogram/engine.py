@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.checks import check_whole
-from rankforce.common.draws import hash_keys
+from rankforce.common.draws import hash_keys, hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats
@@ -156,7 +156,7 @@ class Histogram:
         count = max(round(self._share * len(usable)), 1)
         if count == len(usable):
             return usable
-        draws = hash_keys(usable.astype(np.uint64) ^ _key(self._seed, iteration))
+        draws = hash_keys(usable.astype(np.uint64) ^ hash_numbers(self._seed, iteration))
         return np.sort(usable[np.argpartition(draws, count - 1)[:count]])
 
     def _take(self, rows: NDArray[np.int32] | None, columns: NDArray[np.int64]) -> Part:
@@ -184,7 +184,7 @@ class Histogram:
         found = run_rows(lambda a, b: largest_block(a, b, lam, hess), len(lam), self._threads)
         step = max(force for force, _ in found) / (self._levels // 2)
         step_hess = max(second for _, second in found) / self._levels
-        key = _key(*start)
+        key = hash_numbers(*start)
         packed = np.empty(len(part.rows), np.int32)
 
         def work(first: int, last: int) -> None:
@@ -305,14 +305,6 @@ def _cut(columns: int) -> NDArray[np.int64]:
     """The first of the columns of each block, and their number: an even number of blocks."""
     blocks = 2 * -(-columns // (2 * WIDTH)) if columns > WIDTH else 1
     return np.linspace(0, columns, blocks + 1).astype(np.int64)
-
-
-def _key(*numbers: int) -> np.uint64:
-    """A random number that depends on all of them."""
-    key = np.zeros(1, np.uint64)
-    for number in numbers:
-        key = hash_keys(key ^ np.uint64(number))
-    return np.uint64(key[0])
 
 
 def _shown(values: Floats) -> Floats:

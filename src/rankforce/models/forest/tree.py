@@ -96,6 +96,8 @@ def stack(trees: Sequence[Tree]) -> Nodes:
 
 
 def _joined(arrays: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
+    if len(arrays) == 1:
+        return np.asarray(arrays[0], kind)
     return np.concatenate(arrays).astype(kind) if arrays else np.empty(0, kind)
 
 
