@@ -141,12 +141,12 @@ def test_members_do_not_fight_for_cores(members: int, threads: int) -> None:
 
 
 def test_a_time_ends_it_with_the_members_that_are_whole() -> None:
+    plain = fit(["ranknet"]).model_  # and all kernels are there
     endless = {"n_estimators": 1_000_000, "learning_rate": 1e-4}
     settings = rf.Ranker(members=["ranknet", endless], **SMALL).settings()
     model = fit_members(settings, ScoredSet("training", TRAIN), until=monotonic() + 3.0)
     assert [one["objective"] for one in model.members] == ["RankNet"]
     assert not model.finished
-    plain = fit(["ranknet"]).model_
     assert model.scorer.digest(model.steps) == plain.scorer.digest(plain.steps)
 
 

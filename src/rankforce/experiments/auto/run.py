@@ -75,8 +75,8 @@ def auto(
     >>> import rankforce as rf
     >>> found = rf.auto(rf.make_data("yahoo", queries=30), metric="ndcg@5", trials=2, folds=2,
     ...                 n_estimators=4, progress=False)
-    >>> len(found.tried), len(found.ranker.members_)
-    (2, 8)
+    >>> len(found.tried), found.ended
+    (2, 'all trials were made')
     """
     plan = make_plan(
         metric=metric,
