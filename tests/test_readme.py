@@ -45,11 +45,13 @@ def test_examples_run_and_print_what_is_shown(
     names["frame"] = pd.DataFrame(columns)
     names |= {"old_scores": [1, 2, 3, 4, 5], "new_scores": [5, 4, 3, 2, 1]}
     names["valid"] = rf.make_data("mslr", queries=30, seed=2)
+    few = rf.make_data("mslr", queries=30, seed=4)
     for text, shown in examples():
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(text, names)
         if shown and printed.getvalue():
             assert_shown(printed.getvalue(), shown)
+        names["train"] = few  # only the first example's values are shown
     assert len(names["lam"]) == 5
     assert names["lam"].any(), "the forces that the example shows are all 0"
