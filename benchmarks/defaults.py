@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from contenders import (
     fit_ours,
     fit_xgboost,
 )
-from folds import FOLDS, run_all, set_name
+from folds import add_options, run_all, set_name
 
 import rankforce as rf
 
@@ -194,14 +193,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", nargs="+", required=True, help="folders, or made:SHAPE:QUERIES")
     parser.add_argument("--of", choices=STUDIES, default="single")
     parser.add_argument("--only", nargs="+", metavar="TEXT", help="contenders by parts of names")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--folds", type=int, default=FOLDS)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--metric", default="ndcg@10", help="of the tables, with commas")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where scores are kept")
+    add_options(parser, seeds=1, threads=1)
     options = parser.parse_args()
     metrics = [rf.metric(name) for name in options.metric.split(",")]
     found = {

@@ -7,6 +7,7 @@ Kept scores are of one version of the code: after a change begin another folder.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import time
@@ -44,6 +45,16 @@ class Kept(NamedTuple):
     scores: Any  # of the test documents
     trees: int
     seconds: float
+
+
+def add_options(parser: argparse.ArgumentParser, *, seeds: int, threads: int) -> None:
+    """What every benchmark of quality can be asked."""
+    parser.add_argument("--data", nargs="+", required=True, help="folders, or made:SHAPE:QUERIES")
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--folds", type=int, default=FOLDS)
+    parser.add_argument("--threads", type=int, default=threads)
+    parser.add_argument("--metric", default="ndcg@10", help="of the tables, with commas")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where scores are kept")
 
 
 def set_name(place: str) -> str:

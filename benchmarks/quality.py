@@ -31,7 +31,7 @@ from contenders import (
     fit_ours,
     fit_xgboost,
 )
-from folds import FOLDS, Found, run_all, set_name
+from folds import Found, add_options, run_all, set_name
 
 import rankforce as rf
 
@@ -89,18 +89,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", nargs="+", required=True, help="folders, or made:SHAPE:QUERIES")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--folds", type=int, default=FOLDS)
-    parser.add_argument("--threads", type=int, default=2)
+    add_options(parser, seeds=3, threads=2)
     parser.add_argument("--levels", default="", help="levels of quantised forces to try as well")
     parser.add_argument("--max-bin", default="", help="numbers of bins to try as well")
     parser.add_argument("--step", default="", help="steps to try as well, with commas")
     parser.add_argument("--committees", action="store_true", help="and the peers that they beat")
     parser.add_argument("--auto", metavar="BUDGET", help="rf.auto in that time as well, as 5m")
-    parser.add_argument("--metric", default="ndcg@10", help="of the tables, with commas")
     parser.add_argument("--baseline", default="LightGBM", help="what the others are tested against")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where scores are kept")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     metrics = [rf.metric(name) for name in options.metric.split(",")]

@@ -159,7 +159,7 @@ def test_models_are_lightgbms() -> None:
     assert (ranker.predict(other) == theirs).all()
 
 
-def test_sampled_trees_are_ours_and_whole_ones_lightgbms(caplog: Any) -> None:
+def test_sampled_trees_are_ours() -> None:
     data = rf.make_data("yahoo", queries=40)
     own, by_name, theirs = (
         rf.Ranker(n_estimators=5, seed=3, progress=False, engine=engine, **BAGS).fit(data)
@@ -167,6 +167,18 @@ def test_sampled_trees_are_ours_and_whole_ones_lightgbms(caplog: Any) -> None:
     )
     assert (own.predict(data) == by_name.predict(data)).all()
     assert (own.predict(data) != theirs.predict(data)).any()
+
+
+def test_whole_trees_are_ours_on_little_data_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rf.make_data("yahoo", queries=40)
+
+    def scores(engine: str | None) -> Any:
+        return rf.Ranker(n_estimators=5, progress=False, engine=engine).fit(data).predict(data)
+
+    assert (scores(None) == scores("histogram")).all()
+    monkeypatch.setattr("rankforce.engines.base.FEW", 1)
+    assert (scores(None) == scores("lightgbm")).all()
+    assert (scores(None) != scores("histogram")).any()
 
 
 def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Any) -> None:
@@ -179,7 +191,7 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Any) -> None:
     assert (resumed.predict(data) == whole.predict(data)).all()
 
 
-def test_what_it_lacks_is_said(tmp_path: Any) -> None:
+def test_what_it_lacks_is_said() -> None:
     data = rf.make_data("yahoo", queries=20)
     with pytest.raises(rf.RankforceError, match="'histogram' does not go with colsample_bynode"):
         rf.Ranker(engine="histogram", colsample_bynode=0.5, progress=False).fit(data)

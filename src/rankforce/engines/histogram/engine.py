@@ -22,8 +22,8 @@ from rankforce.common.types import Floats
 from rankforce.engines.base import Grown
 from rankforce.engines.histogram.bins import Bins, make_bins
 from rankforce.engines.shared_bins import binned
+from rankforce.engines.steps import find_steps
 from rankforce.kernels import growing as kernels
-from rankforce.kernels.trees import largest_block
 from rankforce.models.forest.tree import GOES_LEFT, MISSING_NAN, MISSING_SHIFT, Tree
 
 # Settings of trees that it has, and parameters under LightGBM's names.
@@ -181,9 +181,7 @@ class Histogram:
         self, part: Part, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> tuple[NDArray[np.int32], Floats]:
         """Forces as integers, and the steps that these count."""
-        found = run_rows(lambda a, b: largest_block(a, b, lam, hess), len(lam), self._threads)
-        step = max(force for force, _ in found) / (self._levels // 2)
-        step_hess = max(second for _, second in found) / self._levels
+        step, step_hess = find_steps(lam, hess, self._levels, threads=self._threads)
         key = hash_numbers(*start)
         packed = np.empty(len(part.rows), np.int32)
 

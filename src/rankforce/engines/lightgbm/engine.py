@@ -31,6 +31,7 @@ from rankforce.engines.lightgbm.parameters import (
     translated,
 )
 from rankforce.engines.shared_bins import binned
+from rankforce.engines.steps import find_steps
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.lightgbm_text import (
     feature_infos,
@@ -197,16 +198,8 @@ class LightGBM:
     def _quantise(
         self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> None:
-        rows, bins = len(lam), self._histograms.bins
-
-        def largest(first: int, last: int) -> tuple[float, float]:
-            force, second = kernels.largest_block(first, last, lam, hess)
-            return float(force), float(second)
-
-        found = run_rows(largest, rows, self._threads)
-        # LightGBM's own steps: a multiple of one is rounded to itself.
-        step = max(force for force, _ in found) / (bins // 2)
-        step_hess = max(second for _, second in found) / bins
+        rows = len(lam)
+        step, step_hess = find_steps(lam, hess, self._histograms.bins, threads=self._threads)
         key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
 
         def work(first: int, last: int) -> None:
