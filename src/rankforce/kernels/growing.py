@@ -12,6 +12,7 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, kernel, strict
 from rankforce.kernels.sets import splitmix64
+from rankforce.kernels.trees import throw_dice
 
 # What is known of a leaf: its rows, its depth, and the sums over it.
 BEGIN, END, DEPTH, FORCE, HESSIAN = 0, 1, 2, 3, 4
@@ -21,7 +22,6 @@ COLUMN, BIN, NAN_LEFT, LEFT_FORCE, LEFT_HESSIAN = 0, 1, 2, 3, 4
 MIN_ROWS, MIN_WEIGHT, MIN_GAIN, L1, L2, STEP, STEP_HESSIAN = 0, 1, 2, 3, 4, 5, 6
 AHEAD = 128  # rows to look at before they are needed, a power of two
 TINY = 1e-15  # a hessian below it divides nothing
-_UNIT = 1.0 / 4294967296.0
 
 
 @entry
@@ -65,18 +65,14 @@ def gather_block(first, last, bins, rows, columns, edge, out):
 
 @entry
 def pack_block(first, last, rows, lam, hess, keys, key, step, step_hess, packed):
-    """Forces of some rows in steps, rounded up or down by chance so that nothing is lost on
-    average, as in `trees.round_block`."""
+    """Forces of some rows in steps, rounded by chance, packed."""
     inverse = 1.0 / step if step > 0.0 else 0.0
     inverse_hess = 1.0 / step_hess if step_hess > 0.0 else 0.0
     for i in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(rows[i])
         draw = splitmix64(key ^ keys[row])
-        up = np.float64(draw >> np.uint64(32)) * _UNIT
-        up_hess = np.float64(draw & np.uint64(0xFFFFFFFF)) * _UNIT
-        size = np.int32(np.floor(abs(lam[row]) * inverse + up))
-        force = size if lam[row] > 0.0 else -size
-        packed[i] = (force << 16) + np.int32(np.floor(hess[row] * inverse_hess + up_hess))
+        force, own = throw_dice(lam[row], hess[row], inverse, inverse_hess, draw)
+        packed[i] = (np.int32(force) << 16) + np.int32(own)
 
 
 @entry

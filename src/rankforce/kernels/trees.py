@@ -148,9 +148,18 @@ def largest_block(first, last, lam, hess):
     return force, second
 
 
+@kernel
+def throw_dice(lam, hess, inverse, inverse_hess, draw):
+    """A force and a hessian in steps, up or down by chance: nothing is lost on average."""
+    up = np.float64(draw >> np.uint64(32)) * _UNIT
+    up_hess = np.float64(draw & np.uint64(0xFFFFFFFF)) * _UNIT
+    size = np.floor(abs(lam) * inverse + up)
+    return size if lam > 0.0 else -size, np.floor(hess * inverse_hess + up_hess)
+
+
 @entry
 def round_block(first, last, lam, hess, keys, key, step, step_hess, grad, second):
-    """Round to multiples of a step, up or down by chance so that nothing is lost on average.
+    """Round to multiples of a step, by chance.
 
     The draw of a row depends on `key` and its own key alone. `grad` is what a booster minimises.
     """
@@ -158,8 +167,6 @@ def round_block(first, last, lam, hess, keys, key, step, step_hess, grad, second
     inverse_hess = 1.0 / step_hess if step_hess > 0.0 else 0.0
     for row in range(np.uint64(first), np.uint64(last)):
         draw = splitmix64(key ^ keys[row])
-        up = np.float64(draw >> np.uint64(32)) * _UNIT
-        up_hess = np.float64(draw & np.uint64(0xFFFFFFFF)) * _UNIT
-        size = np.floor(abs(lam[row]) * inverse + up) * step
-        grad[row] = -size if lam[row] > 0.0 else size
-        second[row] = np.floor(hess[row] * inverse_hess + up_hess) * step_hess
+        force, own = throw_dice(lam[row], hess[row], inverse, inverse_hess, draw)
+        grad[row] = -force * step
+        second[row] = own * step_hess
