@@ -14,6 +14,7 @@ from rankforce.common.types import Floats
 from rankforce.data.preferences import check_preferences
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.forces.base import PairForces
+from rankforce.forces.batch import Batch, Numbered, take_labels, take_pairs
 from rankforce.forces.objective import Objective, PreferenceObjective
 from rankforce.forces.prepare import label_order, make_rules, place_labels
 from rankforce.forces.ready import (
@@ -35,6 +36,10 @@ class _One(Ready):
     """One objective, whose kernels work on blocks of queries."""
 
     _cost: Floats  # of each query
+
+    def gather(self, batch: Batch) -> None:
+        """What work on each query costs."""
+        self._cost = self._cost[batch.queries]
 
     def _run(self, work: Callable[[int, int], int], moment: Moment) -> None:
         """Call `work(first, last)` for all queries; it answers with one whose scores are bad."""
@@ -81,6 +86,12 @@ class Prepared(_One):
         # Sorting and loading cost about 40 pairs' worth per document.
         reach = np.minimum(what.pair_set.cutoff * (2 if what.pair_set.extended else 1), self.sizes)
         self._cost = self.sizes * (40.0 + reach)
+
+    def gather(self, batch: Batch) -> None:
+        """What labels decide about these queries."""
+        super().gather(batch)
+        self._labels = take_labels(self._labels, batch)
+        self._data = (layout.Queries(*self.index), self._labels, self._rules.tables)
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of all pairs."""
@@ -176,6 +187,13 @@ class PreparedList(_One):
         self._data = (self._queries, gain[number], index.number_of_places())
         self._cost = 40.0 * self.sizes.astype(np.float64)  # an exponential costs about 40 pairs
 
+    def gather(self, batch: Batch) -> None:
+        """Gains and numbers of these queries' documents."""
+        super().gather(batch)
+        _, gain, number = self._data
+        self._queries = layout.Queries(*self.index)
+        self._data = (self._queries, gain[batch.places], number[batch.places])
+
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of whole lists."""
         self._push(moment, lam, hess, np.empty(len(self.sizes)))
@@ -241,9 +259,18 @@ class PreparedPreferences(_One):
         order = np.argsort(query, kind="stable")
         counts = np.bincount(query, minlength=len(self.sizes))
         pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        columns = found.hi[order], found.lo[order], found.weight[order]
-        self._pairs = preferences.Explicit(pointer, *columns)
+        hi, lo, weight = found.hi[order], found.lo[order], found.weight[order]
+        self._pairs = preferences.Explicit(pointer, hi, lo, weight)
+        number = index.place_of_rows() - index.pointer[index.of_rows()]
+        self._numbered = Numbered(pointer, number[hi], number[lo], weight)
         self._cost = self.sizes + 10.0 * counts
+
+    def gather(self, batch: Batch) -> None:
+        """The pairs of these queries."""
+        super().gather(batch)
+        self._numbered, first = take_pairs(self._numbered, batch)
+        pointer, hi, lo, weight = self._numbered
+        self._pairs = preferences.Explicit(pointer, first + hi, first + lo, weight)
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of the pairs of all queries."""
