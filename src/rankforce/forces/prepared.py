@@ -140,6 +140,23 @@ class Prepared(_One):
         wanted = Wanted(trace.counts, trace.factors, traced=traced)
         self._run(self._walk(moment, wanted), moment)
 
+    def find_costs(self, moment: Moment) -> Floats:
+        """Of all pairs."""
+        wanted = self._wanted()._replace(costs=np.empty(len(self.sizes)))
+        self._run(self._walk(moment, wanted), moment)
+        if self.objective.description.user is not None and not np.isfinite(wanted.costs).all():
+            raise RankforceError(self._bad_weight(moment))
+        return wanted.costs
+
+    def equal_costs(self, scores: ArrayLike, *, threads: int = 1) -> Floats:
+        """What pairs of equal labels cost in each query, if every one weighs 1."""
+        moment = self._moment(scores, "none", 0, threads)
+        queries, labels, _ = self._data
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, queries, labels, self.objective.cost.sigma, costs)
+        self._run(lambda first, last: int(exact.equal_block(first, last, *rest)), moment)
+        return costs
+
     def _wanted(self) -> Wanted:
         return Wanted(np.zeros(len(self.sizes), np.int64), np.zeros(len(self.sizes)))
 
@@ -223,6 +240,14 @@ class PreparedList(_One):
         """None: forces of a list come from no pair."""
         return NO_PAIRS
 
+    def find_costs(self, moment: Moment) -> Floats:
+        """Cross entropy of whole lists."""
+        _, seed, iteration = norm_and_draw(self.objective, moment)
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, *self._data, seed, iteration, costs)
+        self._run(lambda first, last: int(listwise.cost_lists(first, last, *rest)), moment)
+        return costs
+
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Factors of the norm; there is no pair that a force could come from."""
         trace.counts[:] = 0
@@ -246,6 +271,13 @@ class PreparedPoints(PreparedList):
     ) -> Floats:
         """Nothing: no document has a part in another's hessian."""
         return np.zeros(leaves)
+
+    def find_costs(self, moment: Moment) -> Floats:
+        """Half the square of label - score, summed over the documents."""
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, *self._data[:2], costs)
+        self._run(lambda first, last: int(listwise.cost_points(first, last, *rest)), moment)
+        return costs
 
 
 class PreparedPreferences(_One):
@@ -301,6 +333,19 @@ class PreparedPreferences(_One):
         force, _, _ = self._walk(moment)
         _, hi, lo, weight = self._pairs
         return PairForces(hi[kept], lo[kept], weight[kept], force[kept])
+
+    def find_costs(self, moment: Moment) -> Floats:
+        """Of the pairs of all queries."""
+        refuse_scores([-1 if np.isfinite(moment.scores).all() else 0], moment.scores)
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, self._pairs, self.objective.sigma, costs)
+
+        def work(first: int, last: int) -> int:
+            preferences.cost_preferences(first, last, *rest)
+            return -1
+
+        self._run(work, moment)
+        return costs
 
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Where forces come from."""

@@ -85,6 +85,16 @@ class Ready(ABC):
         self.push(self._moment(scores, norm, iteration, threads)._replace(bag=bag), *found)
         return found
 
+    def costs(self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1) -> Floats:
+        """What each query costs at `scores`: see :meth:`AnyObjective.loss`.
+
+        >>> import rankforce as rf
+        >>> ready = rf.objective("ranknet").prepare([1, 0, 0, 0], group=[2, 2])
+        >>> ready.costs([0.0, 0.0, 1.0, 2.0]).round(4).tolist()
+        [0.6931, 0.0]
+        """
+        return self.find_costs(self._moment(scores, "none", iteration, threads))
+
     def shared_hessians(
         self,
         scores: Floats,
@@ -187,6 +197,10 @@ class Ready(ABC):
         """Write `gradients`."""
 
     @abstractmethod
+    def find_costs(self, moment: Moment) -> Floats:
+        """Find `costs`."""
+
+    @abstractmethod
     def share(
         self, moment: Moment, leaf: NDArray[np.int32], row_weight: Floats, leaves: int
     ) -> Floats:
@@ -268,6 +282,13 @@ class MixedPrepared(Ready):
             norm, queries = NORMS[self._norm], layout.Queries(*self.index)
             forces.norm_sums(queries, sums, norm, is_step, lam, hess, each.totals)
         return each.totals
+
+    def find_costs(self, moment: Moment) -> Floats:
+        """Add up those of the parts."""
+        total = np.zeros(len(self.sizes))
+        for weight, ready in self._parts(moment):
+            total += weight * ready.find_costs(moment)
+        return total
 
     def _factors(self, moment: Moment) -> Floats:
         return self._push(moment, np.empty(self.rows), np.empty(self.rows))

@@ -20,3 +20,18 @@ def load_torch() -> ModuleType:
         if error.name != "torch":
             raise
         raise RankforceError("networks need PyTorch: pip install 'rankforce[torch]'") from None
+
+
+def load_safetensors() -> ModuleType:
+    """The library of the files that networks are kept in; it comes with the same extra.
+
+    >>> load_safetensors().__name__
+    'safetensors'
+    """
+    try:
+        importlib.import_module("safetensors.numpy")
+        return importlib.import_module("safetensors")
+    except ModuleNotFoundError as error:
+        if error.name != "safetensors":
+            raise
+        raise RankforceError("networks need safetensors: pip install 'rankforce[torch]'") from None
