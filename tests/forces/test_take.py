@@ -106,6 +106,9 @@ SUMS = {
     "preferences": PREFER,
     "mix with preferences": 2.0 * PREFER + NDCG,
     "graded": rf.graded([NDCG, CLICKED], weights=[0.8, 0.2]),
+    "graded with a cutoff": rf.graded(
+        [NDCG, rf.objective("lambdarank-ndcg", k=3, source="click")], leave_out_zeros=False
+    ),
     "scheduled": rf.scheduled(NDCG, RANDOM, schedule="linear", start=0.1, rate=0.05),
 }
 
