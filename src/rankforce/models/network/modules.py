@@ -324,7 +324,7 @@ def make_body(
     hidden = [check_whole("hidden", one, 1) for one in hidden]
     heads, size = check_whole("heads", heads, 1), check_whole("size", size, 1)
     if size % heads:
-        raise RankforceError(f"size is {size}: it must be a multiple of heads, which are {heads}")
+        raise RankforceError(f"heads is {heads}: it must divide the size of attention, {size}")
     share = check_number("dropout", dropout, 0.0)
     if share >= 1:
         raise RankforceError(f"dropout is {dropout!r}: it must be from 0 up and below 1")
