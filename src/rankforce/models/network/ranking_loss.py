@@ -26,14 +26,15 @@ class RankingLoss(torch.nn.Module):
     """The cost of an objective over a batch of whole queries, and minus its forces as gradient.
 
     `objective` is a name, a table or an objective, and further parameters (`k`, `tau`, `sigma`,
-    ...) are those of `rf.objective`. The cost of a query is the sum of weight * cost over its pairs
-    (Burges 2010, section 4); `reduction` is its "mean" over the queries that have documents, or the
-    "sum". Forces are found once, by the project's kernels, and go back in one pass: nothing is
-    kept for each pair.
+    ...) are those of `rf.objective`. The cost of a query is that of `objective.loss`; `reduction`
+    is its "mean" over the queries that have documents, or the "sum". Forces are found once, by the
+    project's kernels, and go back in one pass: nothing is kept for each pair. A batch is all that
+    the objective sees: give `max_label` where a top grade counts, as in ERR.
 
-    `norm` is "none", "lightgbm" or "std". Without one, the gradient is the derivative of the value;
-    with one, here or of the objective's own, the gradient is minus the normed forces and the value
-    stays the plain cost.
+    `norm` is "none", "lightgbm" or "std". Without one, the gradient is the derivative of the value,
+    with the ranking held, for all objectives but XE-NDCG, whose forces have further terms; with
+    one, here or of the objective's own, the gradient is minus the normed forces and the value stays
+    the plain cost.
 
     `iteration` counts the calls in training mode, for weights that move and for random draws; it
     can be set, and is in the `state_dict`. `threads` is as many as there are cores by default.
