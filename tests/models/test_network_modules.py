@@ -221,7 +221,7 @@ def test_sizes_that_do_not_fit_are_refused(kind, sizes, sentence):
         ({"kind": "tree"}, "model is 'tree': choose 'linear', 'mlp' or 'attention'"),
         ({"hidden": [8, 0]}, "hidden is 0: it must be an integer from 1 up"),
         ({"dropout": 1.0}, "dropout is 1.0: it must be from 0 up and below 1"),
-        ({"size": 10, "heads": 4}, "size is 10: it must be a multiple of heads, which are 4"),
+        ({"size": 10, "heads": 4}, "heads is 4: it must divide the size of attention, 10"),
         ({"layers": 0}, "layers is 0: it must be an integer from 1 up"),
     ],
 )
