@@ -36,7 +36,7 @@ class Range:
 
 
 class Unsaid:
-    """Marks a default that a preset may fill in: the same number, if a user says it, stays.
+    """Marks a default that a preset or a network may have another one of: what a user says stays.
 
     >>> DEFAULT.num_leaves, isinstance(DEFAULT.num_leaves, Unsaid), isinstance(31, Unsaid)
     (31, True, False)
@@ -51,8 +51,13 @@ class _UnsaidFloat(Unsaid, float):
     pass
 
 
-def _unsaid(value: float) -> Any:
-    return _UnsaidInt(value) if isinstance(value, int) else _UnsaidFloat(value)
+class _UnsaidStr(Unsaid, str):
+    pass
+
+
+def _unsaid(value: float | str) -> Any:
+    kinds = {int: _UnsaidInt, float: _UnsaidFloat, str: _UnsaidStr}
+    return kinds[type(value)](value)
 
 
 COUNT = Range(1)
@@ -167,7 +172,8 @@ class Values:
         "trees", "what gives the scores: trees, linear, mlp, attention (a document in the context "
         "of its list), or a torch.nn.Module of one's own", option="--model")
     norm: str = _training(
-        "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
+        _unsaid("lightgbm"), "what the forces of a query are divided by",
+        ("lightgbm", "none", "std"))
     step: str = _training(
         "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step",
         only="trees")
@@ -304,7 +310,14 @@ class Values:
 DEFAULT = Values()
 
 # What settings of a network are where the user does not say; a module of one's own is an mlp here.
-_ALL = {"scaling": "log", "noise": 0.0, "optimiser": "adamw", "warmup": 0.05, "clip": 1.0}
+_ALL = {
+    "norm": "none",
+    "scaling": "log",
+    "noise": 0.0,
+    "optimiser": "adamw",
+    "warmup": 0.05,
+    "clip": 1.0,
+}
 _DEEP = _ALL | {"batch_size": 2048, "hidden": [256, 128, 64], "dropout": 0.3, "weight_decay": 0.01}
 NETWORKS: dict[str, dict[str, Any]] = {
     "linear": _ALL | {"epochs": 60, "batch_size": 1024, "learning_rate": 0.01, "weight_decay": 0.0},

@@ -96,7 +96,9 @@ class Encode(nn.Module):
 
 
 def _log1p(values: Tensor) -> Tensor:
-    """log(1 + x) from x = 0 up, exact for small x (Kahan): ONNX has no such function."""
+    """log(1 + x) from x = 0 up, exact for small x: ONNX has no such function (Kahan has)."""
+    if not torch.compiler.is_exporting():
+        return values.log1p()
     more = values + 1.0
     rest = more - 1.0
     is_small = rest == 0.0
