@@ -24,6 +24,9 @@ BODIES = ("linear", "mlp", "attention")
 HIDDEN = (256, 128, 64)
 LONGEST = 2  # times the shortest list of a group is its longest, to which the others are padded
 WIDEST = 16  # numbers that stand for a category, at most
+# Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
+# of which there are few, need longer ones.
+FASTER = 30.0
 _STEEPEST = 1e30  # float32 holds it
 
 
@@ -135,10 +138,10 @@ class Linear(nn.Module):
         super().__init__()
         self.dense = encoder.dense
         # A constant moves all documents of a list alike: there is none.
-        self.weight = nn.Linear(encoder.dense, 1, bias=False)
+        self.weight = _starting_at_0(encoder.dense, 1, bias=False)
         counts = encoder.categories.values()
         self.tables = nn.ModuleList(nn.Embedding(count + 1, 1) for count in counts)
-        for weights in self.parameters():
+        for weights in self.tables.parameters():
             nn.init.zeros_(weights)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
@@ -156,21 +159,42 @@ class Mlp(nn.Module):
     def __init__(self, encoder: Encoder, *, hidden: Sequence[int], dropout: float) -> None:
         super().__init__()
         self.embed = Embed(encoder)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows."""
         check_sizes(sizes, x.shape[0])
-        scores: Tensor = self.layers(self.embed(x)).squeeze(1)
+        scores: Tensor = self.layers(self.embed(x))
         return scores
 
 
-def make_layers(width: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
-    """From rows of `width` numbers through hidden layers to one score each."""
-    layers: list[nn.Module] = []
-    for inner, outer in itertools.pairwise((width, *hidden)):
-        layers += [nn.Linear(inner, outer), nn.LayerNorm(outer), nn.ReLU(), nn.Dropout(dropout)]
-    return nn.Sequential(*layers, nn.Linear((width, *hidden)[-1], 1, bias=False))
+class Layers(nn.Module):
+    """From rows of numbers to scores: hidden layers, and a straight path beside them.
+
+    Both end in weights of 0: it starts as a linear ranker, and hidden layers add what that lacks.
+    On few queries a network without the straight path is worse than a linear ranker. Norms are
+    within a row: those over a batch are of few queries, whose documents are alike.
+    """
+
+    def __init__(self, width: int, hidden: Sequence[int], dropout: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for inner, outer in itertools.pairwise((width, *hidden)):
+            layers += [nn.Linear(inner, outer), nn.LayerNorm(outer), nn.ReLU(), nn.Dropout(dropout)]
+        self.deep = nn.Sequential(*layers, _starting_at_0((width, *hidden)[-1], 1, bias=False))
+        self.straight = _starting_at_0(width, 1, bias=False)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """One score for each row."""
+        scores: Tensor = self.deep(rows) + FASTER * self.straight(rows)
+        return scores.squeeze(1)
+
+
+def _starting_at_0(inner: int, outer: int, *, bias: bool) -> nn.Linear:
+    made = nn.Linear(inner, outer, bias=bias)
+    for weights in made.parameters():
+        nn.init.zeros_(weights)
+    return made
 
 
 class Attention(nn.Module):
@@ -195,18 +219,16 @@ class Attention(nn.Module):
         self.embed = Embed(encoder)
         self.enter = nn.Linear(self.embed.width, size)
         self.blocks = nn.ModuleList(Block(size, heads, dropout) for _ in range(layers))
-        factors = nn.Linear(size, self.embed.width)
-        nn.init.zeros_(factors.weight)
-        nn.init.zeros_(factors.bias)
+        factors = _starting_at_0(size, self.embed.width, bias=True)
         self.leave = nn.Sequential(nn.LayerNorm(size), factors)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows, which are lists one behind the other, or one list."""
         lengths = check_sizes(sizes, x.shape[0])
         rows = self.embed(x)
         context = self._context(self.enter(rows), lengths)
-        scores: Tensor = self.layers(rows * (1.0 + self.leave(context))).squeeze(1)
+        scores: Tensor = self.layers(rows * (1.0 + self.leave(context)))
         return scores
 
     def _context(self, inner: Tensor, lengths: Ints | None) -> Tensor:
