@@ -79,7 +79,7 @@ def test_attention_looks_at_the_list_and_mlp_does_not():
 
 
 def test_attention_does_not_know_the_order_of_a_list():
-    net = make_net("attention")
+    net = make_net("attention", layers=2)
     order = np.random.default_rng(1).permutation(len(ROWS))
     np.testing.assert_allclose(
         score(net, ROWS[order]), score(net, ROWS)[order], rtol=1e-4, atol=1e-5
@@ -161,8 +161,7 @@ def test_few_rows_have_scores(kind, rows):
 def test_groups_hold_every_row_once_and_little_padding():
     lengths = np.random.default_rng(4).geometric(0.01, 200)
     groups = list(groups_of(lengths))
-    full = [np.ones_like(g.rows, bool) if g.is_there is None else g.is_there for g in groups]
-    rows = np.concatenate([g.rows[own] for g, own in zip(groups, full, strict=True)])
+    rows = np.concatenate([group.rows[group.is_there] for group in groups])
     assert np.sort(rows).tolist() == list(range(lengths.sum()))
     assert sum(g.rows.size for g in groups) < 2 * lengths.sum()
     assert len(groups) < 12

@@ -236,22 +236,23 @@ class Attention(nn.Module):
             return self._look(inner.unsqueeze(0), None).squeeze(0)
         found, at = [inner[:0]], [np.empty(0, np.int64)]
         for rows, is_there in groups_of(lengths):
-            lists = inner[torch.from_numpy(rows).to(inner.device)]
-            if is_there is None:
-                found.append(self._look(lists, None).flatten(0, 1))
-                at.append(rows.ravel())
-            else:
-                mask = torch.from_numpy(is_there).to(inner.device)
-                found.append(self._look(lists, mask[:, None, None, :])[mask])
-                at.append(rows[is_there])
-        back = torch.from_numpy(np.argsort(np.concatenate(at)))
-        return torch.cat(found)[back.to(inner.device)]
+            lists, mask = inner[_on(rows, inner)], None
+            if not is_there.all():
+                mask = _on(is_there, inner)[:, None, None, :]
+            own = np.flatnonzero(is_there)  # numbers, not a mask: a device need not count them
+            found.append(self._look(lists, mask).flatten(0, 1)[_on(own, inner)])
+            at.append(rows.ravel()[own])
+        return torch.cat(found)[_on(np.argsort(np.concatenate(at)), inner)]
 
     def _look(self, lists: Tensor, mask: Tensor | None) -> Tensor:
         """What documents of lists of one length see in each other."""
         for block in self.blocks:
             lists = block(lists, mask)
         return lists
+
+
+def _on(values: NDArray[Any], like: Tensor) -> Tensor:
+    return torch.from_numpy(values).to(like.device)
 
 
 class Block(nn.Module):
@@ -280,7 +281,7 @@ class Group(NamedTuple):
     """Lists of similar length."""
 
     rows: Ints  # lists x the longest of them: numbers of rows
-    is_there: NDArray[np.bool_] | None  # else padding; None: there is none
+    is_there: NDArray[np.bool_]  # else padding
 
 
 def groups_of(lengths: Ints) -> Iterator[Group]:
@@ -299,7 +300,7 @@ def groups_of(lengths: Ints) -> Iterator[Group]:
         place = np.arange(ordered[end - 1])
         is_there = place < ordered[:end, None]
         rows = starts[own, None] + np.where(is_there, place, 0)
-        yield Group(rows, None if is_there.all() else is_there)
+        yield Group(rows, is_there)
 
 
 def check_sizes(sizes: Tensor | None, rows: int) -> Ints | None:
@@ -325,10 +326,10 @@ def make_body(
     encoder: Encoder,
     *,
     hidden: Sequence[int] = HIDDEN,
-    dropout: float = 0.1,
-    layers: int = 2,
+    dropout: float = 0.5,
+    layers: int = 1,
     heads: int = 2,
-    size: int = 64,
+    size: int = 32,
     seed: int = 0,
 ) -> nn.Module:
     """A network of a kind, "linear", "mlp" or "attention", for encoded rows.
