@@ -189,7 +189,7 @@ def test_a_list_of_5000_documents_needs_no_matrix_of_pairs():
 
 
 @pytest.mark.parametrize(
-    ("kind", "scaling"), [("linear", "quantile"), ("mlp", "log"), ("attention", "log")]
+    ("kind", "scaling"), [("linear", "quantile"), ("mlp", "both"), ("attention", "log")]
 )
 def test_onnx_gives_the_same_scores_for_any_number_of_rows(
     kind, scaling, tmp_path: Path, monkeypatch

@@ -18,7 +18,15 @@ from torch.nn.functional import scaled_dot_product_attention
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Ints
-from rankforce.models.network.encoder import FARTHEST, LARGEST, Encoder, check_columns
+from rankforce.models.network.encoder import (
+    FARTHEST,
+    LARGEST,
+    LOGGED,
+    MIDDLE,
+    PLACED,
+    Encoder,
+    check_columns,
+)
 
 BODIES = ("linear", "mlp", "attention")
 HIDDEN = (256, 128, 64)
@@ -53,6 +61,7 @@ class Encode(nn.Module):
         self._keep("numbers", encoder.numbers)
         self._keep("mean", encoder.mean)
         self._keep("scale", encoder.scale)
+        self._keep("stretch", encoder.stretch)
         self._keep("flagged", np.flatnonzero(encoder.flagged))
         self._keep("codes", np.array(codes, np.int64))
         self._keep("counts", np.array(counts, np.float32))
@@ -73,23 +82,29 @@ class Encode(nn.Module):
         check_columns(features.shape, self.features)
         values = features.index_select(1, self.numbers) if self.has_codes else features
         is_missing = values.isnan()
-        scaled = (self._transformed(values) - self.mean) * self.scale
-        if self.scaling != "none":
-            scaled = scaled.clamp(-FARTHEST, FARTHEST)
-        parts = [scaled.masked_fill(is_missing, 0.0)]
+        parts = []
+        for scaled in self._transformed(values):
+            held = scaled if self.scaling == "none" else scaled.clamp(-FARTHEST, FARTHEST)
+            parts.append(held.masked_fill(is_missing, 0.0))
         if self.has_flags:
-            parts.append(is_missing.index_select(1, self.flagged).to(scaled.dtype))
+            parts.append(is_missing.index_select(1, self.flagged).to(features.dtype))
         if self.has_codes:
             codes = features.index_select(1, self.codes)
             is_known = (codes >= 0) & (codes < self.counts)
             parts.append(torch.where(is_known, codes.floor(), self.counts))
         return torch.cat(parts, dim=1)
 
-    def _transformed(self, values: Tensor) -> Tensor:
-        if self.scaling == "log":
-            return values.sign() * _log1p(values.abs())
+    def _transformed(self, values: Tensor) -> list[Tensor]:
+        """The values, scaled: once, or in two ways."""
+        found = []
         if self.scaling != "quantile":
-            return values
+            plain = values.sign() * _log1p(values.abs()) if self.scaling in LOGGED else values
+            found.append((plain - self.mean) * self.scale)
+        if self.scaling in PLACED:
+            found.append((self._places(values) - MIDDLE) * self.stretch)
+        return found
+
+    def _places(self, values: Tensor) -> Tensor:
         # A sum over pieces: ONNX has no search. Places are halves of whole numbers, and all pieces
         # but one are passed or not reached: the sum is exact up to that one.
         held, found = values.clamp(-LARGEST, LARGEST), self.lowest
