@@ -34,7 +34,7 @@ LONGEST = 2  # times the shortest list of a group is its longest, to which the o
 WIDEST = 16  # numbers that stand for a category, at most
 # Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
 # of which there are few, need longer ones.
-FASTER = 30.0
+FASTER = 10.0
 _STEEPEST = 1e30  # float32 holds it
 
 
