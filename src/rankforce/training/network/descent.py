@@ -128,7 +128,7 @@ class Descent(Run):
         earlier.device, earlier.module = self.device, network.module
         model.scorer, model.used = earlier, found.used
         put_state(self.body, earlier.states[earlier.epochs])
-        put_memory(self.optimiser, earlier.memory)
+        put_memory(self.optimiser, earlier.memories.get(earlier.epochs, {}))
         self.watch.take(found.history, model.steps)
         return model
 
@@ -162,7 +162,9 @@ class Descent(Run):
     def go(self) -> None:
         """Make the epochs that are missing."""
         begin = self.model.steps
-        is_over = self._tell_start(begin)
+        is_over = self._tell_start(begin) or begin >= self.total
+        if not is_over:
+            self._check_memory(begin)
         with threads_of_torch(self.threads):
             for epoch in range(begin, self.total):
                 if is_over:
@@ -175,6 +177,15 @@ class Descent(Run):
                 lam, hess = self.forces.at(before, epoch) if self.is_watched else (before, before)
                 is_over = self._tell_step(epoch, begin, lam, hess, seconds)
         self.end(None)
+
+    def _check_memory(self, begin: int) -> None:
+        """Refuse to go on from weights alone, where the optimiser remembers more than those."""
+        remembers = self.settings.optimiser != "sgd"
+        if begin and remembers and not self.network.memories.get(begin):
+            raise RankforceError(
+                f"checkpoint {self.settings.checkpoint} holds a model, and no run that could go "
+                f"on behind its {begin} epochs: choose another folder"
+            )
 
     def _learn(self, epoch: int) -> None:
         """One pass over the queries."""
@@ -242,7 +253,8 @@ class Descent(Run):
         """Leave a usable model; only a run that was interrupted may go on."""
         super().end(why)
         if self.model.finished:
-            self.network.settle(self.model.used)
+            goes_on = self.model.steps < self.total
+            self.network.settle(self.model.used, goes_on=goes_on)
             self.network.influence = find_influence(
                 self.network, self.model.used, self.sets[0].data
             )
