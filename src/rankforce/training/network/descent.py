@@ -17,6 +17,7 @@ import torch
 
 from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.models.network.encoder import Encoder
@@ -248,6 +249,13 @@ class Descent(Run):
             self.scores[number] = self.starts[number] + self.feeds[number].scores(self.body)
             if not np.isfinite(self.scores[number]).all():
                 raise RankforceError(not_finite(self.settings, epoch))
+
+    def _settle(self, done: int, finished: bool) -> None:
+        """Decide on an epoch whose weights are there: a callback may name any."""
+        super()._settle(done, finished)
+        if self.model.used not in self.network.states:
+            note(f"weights behind {self.model.used} epochs are not kept: those behind {done} are")
+            self.model.used = done
 
     def end(self, why: str | None) -> None:
         """Leave a usable model; only a run that was interrupted may go on."""
