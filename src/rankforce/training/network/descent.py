@@ -65,6 +65,11 @@ class Descent(Run):
             base_steps=0,
             steps=int(settings.epochs or 0),
         )
+        if settings.checkpoint and self.watch.sees_queries:
+            raise RankforceError(
+                f"{self.watch.card} looks at single queries of earlier epochs, whose weights are "
+                "not kept: no checkpoint"
+            )
         self.starts = [scores.copy() for scores in self.scores]  # what the network adds to
         self._say_start()
         network = self._make_network()
