@@ -23,7 +23,7 @@ from rankforce.data.sources import View, as_source, to_dense
 from rankforce.models.base import NETWORK
 from rankforce.models.forest.forest import Forest
 from rankforce.models.network.encoder import Encoder
-from rankforce.models.network.library import load_safetensors
+from rankforce.models.network.library import load_safetensors, load_torch
 
 State = dict[str, NDArray[Any]]  # weights by name
 ROWS = 1 << 14  # that are scored at a time
@@ -117,9 +117,9 @@ class Network:
                 f"epochs {steps.start} to {steps.stop} of a network have no scores by themselves: "
                 "begin with the first"
             )
+        net, inputs = self.net(steps.stop), self.inputs(features)
         from rankforce.models.network.scoring import score_lists, score_rows
 
-        net, inputs = self.net(steps.stop), self.inputs(features)
         if self.needs_lists and index is not None:
             score_lists(net, inputs, index, out, threads=threads, device=self.device)
         else:
@@ -129,6 +129,7 @@ class Network:
         """The network behind an epoch as a torch.nn.Module, from features to scores."""
         known = (step, self.device)
         if self._kept is None or self._kept[0] != known:
+            load_torch()  # for what to install
             from rankforce.models.network.scoring import make_net
 
             self._kept = known, make_net(self, self._state(step))
