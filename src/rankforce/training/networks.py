@@ -42,7 +42,7 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
     said = {name: value for name, value in given.items() if value is not None}
     kind = kind_of_model(said.get("model", DEFAULT.model))
     for name in said:
-        only = TABLE[name].only if name in TABLE else ""
+        only = TABLE[name].only if name in TABLE else TREES  # a parameter of their engine
         if only and (only == TREES) != (kind == TREES):
             of = "trees" if only == TREES else "networks"
             raise RankforceError(
@@ -55,6 +55,11 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
                 "model"
             )
         return dict(given)
+    if isinstance(said.get("base"), str) and said["base"] == "regressor":
+        raise RankforceError(
+            f"base is 'regressor', which is made of trees, and the model is {kind!r}: give a "
+            "trained ranker, or leave it out"
+        )
     own = NETWORKS[kind]
     for name in ("hidden", "dropout", "layers", "heads"):
         if name in said and name not in own:
