@@ -293,9 +293,11 @@ def check_place(module: Any, device: str) -> None:
         raise RankforceError(f"the module {type(module).__name__} has no weights that could learn")
     for one in weights:
         if one.device.type != device:
+            place = one.device.type
+            other = f", or give device={place!r}" if place in ("cpu", "cuda") else ""
             raise RankforceError(
-                f"the module {type(module).__name__} is on {one.device.type!r}, and the data on "
-                f"{device!r}: move it with .to({device!r}), or give device={one.device.type!r}"
+                f"the module {type(module).__name__} is on {place!r}, and the data on {device!r}: "
+                f"move it with .to({device!r}){other}"
             )
 
 
