@@ -22,7 +22,7 @@ from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.models.network.encoder import Encoder
 from rankforce.models.network.modules import Encode
-from rankforce.models.network.network import Network, find_ranges, inputs_of
+from rankforce.models.network.network import Network, State, find_ranges, inputs_of
 from rankforce.models.network.scoring import open_body, put_state, take_state, threads_of_torch
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
@@ -76,6 +76,7 @@ class Descent(Run):
         self.body = open_body(network, seed=settings.seed).to(self.device)
         self._start_from_trees()
         self.optimiser = make_optimiser(self.body, settings)
+        self.longest = torch.zeros((), device=self.device)  # of the gradients of an epoch
         self.model = self._make_model(network)
         self.network: Network = self.model.scorer
         self.feeds = self._open_feeds()
@@ -223,7 +224,10 @@ class Descent(Run):
         # Plain descent takes the sum over the pairs of its query.
         scores.backward(lam.to(scores.dtype) * (-1.0 / len(queries)))
         if settings.optimiser != "sgd" and settings.clip:
-            torch.nn.utils.clip_grad_norm_(self.body.parameters(), settings.clip)
+            length = torch.nn.utils.clip_grad_norm_(self.body.parameters(), settings.clip)
+            # One that float32 does not hold leaves a step of 0. Looked at behind the epoch: a GPU
+            # would wait for each.
+            self.longest = torch.maximum(self.longest, length.detach())
         self.optimiser.step()
 
     def _forces(self, queries: Numbers, scores: Any, rows: Numbers, epoch: int) -> Any:
@@ -248,7 +252,10 @@ class Descent(Run):
     def _keep(self, epoch: int) -> None:
         """The weights behind an epoch, and the scores that they give."""
         best = self.stopped_at or self.watch.best
-        self.network.add_epoch(take_state(self.body), take_memory(self.optimiser), best=best)
+        state = take_state(self.body)
+        if not (np.isfinite(float(self.longest)) and all_finite(state)):
+            raise RankforceError(not_finite(self.settings, epoch))
+        self.network.add_epoch(state, take_memory(self.optimiser), best=best)
         self.model.used = self.model.steps
         for number in range(0 if self.is_watched else 1, len(self.sets)):
             self.scores[number] = self.starts[number] + self.feeds[number].scores(self.body)
@@ -336,7 +343,14 @@ def said_in_words(settings: Settings, epoch: int, number: int) -> Iterator[None]
     except RuntimeError as error:
         if "not enough memory" in str(error) or "can't allocate memory" in str(error):
             raise RankforceError(too_large(settings)) from None
+        if "without overflow" in str(error):  # a step that no float holds
+            raise RankforceError(not_finite(settings, epoch)) from None
         raise
+
+
+def all_finite(state: State) -> bool:
+    """Whether weights are numbers, all of them."""
+    return all(bool(np.isfinite(values).all()) for values in state.values())
 
 
 def too_large(settings: Settings) -> str:
@@ -350,6 +364,6 @@ def too_large(settings: Settings) -> str:
 def not_finite(settings: Settings, epoch: int) -> str:
     """What to say of scores that ran away."""
     return (
-        f"scores are not finite in epoch {epoch + 1}: a smaller learning_rate than "
+        f"scores or weights are not finite in epoch {epoch + 1}: a smaller learning_rate than "
         f"{settings.learning_rate:g} may help, or other scaling of the features"
     )
