@@ -23,7 +23,13 @@ from rankforce.models.model import Model
 from rankforce.models.network.encoder import Encoder
 from rankforce.models.network.modules import Encode
 from rankforce.models.network.network import Network, State, find_ranges, inputs_of
-from rankforce.models.network.scoring import open_body, put_state, take_state, threads_of_torch
+from rankforce.models.network.scoring import (
+    few_on_one_thread,
+    open_body,
+    put_state,
+    take_state,
+    threads_of_torch,
+)
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
 from rankforce.training.callbacks.base import Callback, Seconds
@@ -198,16 +204,17 @@ class Descent(Run):
         """One pass over the queries."""
         settings = self.settings
         index = self.forces.index
-        documents = None if settings.optimiser == "sgd" else settings.batch_size
+        size = None if settings.optimiser == "sgd" else settings.batch_size
         order = draw_order(index, settings.seed, epoch)
-        batches = list(fill_batches(order, index.sizes, documents))
+        batches = list(fill_batches(order, index.sizes, size))
         self.body.train()
         with keyed_draws(settings.seed, epoch, self.device):
             for number, queries in enumerate(batches):
                 share = (epoch + (number + 1) / len(batches)) / self.total
                 for group in self.optimiser.param_groups:
                     group["lr"] = rate_at(settings, share)
-                with said_in_words(settings, epoch, number):
+                documents = int(index.sizes[queries].sum())
+                with said_in_words(settings, epoch, number), few_on_one_thread(documents):
                     self._step(queries, epoch)
 
     def _step(self, queries: Numbers, epoch: int) -> None:
