@@ -170,10 +170,14 @@ class Network:
         return found
 
     def digest(self, steps: int) -> str:
-        """A fingerprint of the weights behind an epoch, and of what a run goes on with."""
-        total = hashlib.sha256(json.dumps(self.shape, sort_keys=True).encode())
-        for kept in (self.states, self.memories):
-            for name, values in sorted(kept.get(steps, {}).items()):
+        """A fingerprint of all that scores behind an epoch, and of what a run goes on with."""
+        about = [self.shape, self.encoder.record(), self.ranges]
+        if self.forest is not None:
+            about.append(self.forest.digest(len(self.forest)))
+        total = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+        of_epoch = (kept.get(steps, {}) for kept in (self.states, self.memories))
+        for arrays in (*of_epoch, self.encoder.arrays()):
+            for name, values in sorted(arrays.items()):
                 total.update(f"{name} {values.dtype} {values.shape}".encode())
                 total.update(values.tobytes())
         return total.hexdigest()[:32]
