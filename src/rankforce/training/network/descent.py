@@ -210,7 +210,8 @@ class Descent(Run):
         self.body.train()
         with keyed_draws(settings.seed, epoch, self.device):
             for number, queries in enumerate(batches):
-                share = (epoch + (number + 1) / len(batches)) / self.total
+                # In the middle of a step: at its ends the first or the last one would be of rate 0.
+                share = (epoch + (number + 0.5) / len(batches)) / self.total
                 for group in self.optimiser.param_groups:
                     group["lr"] = rate_at(settings, share)
                 documents = int(index.sizes[queries].sum())
