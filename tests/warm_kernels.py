@@ -44,6 +44,8 @@ def warm_rest(data, scores):
         rf.diagnostics.incoherence(objective, scores, data, restricted=restricted)
     rf.diagnostics.norm_factors(objective, scores, data)
     rf.objective("ranknet").pairs([2.0, 1.0], [0, 1])
+    rf.objective("ranknet").loss([2.0, 1.0], [0, 1], equal_labels=True)
+    rf.mix([(1.0, "xendcg"), (1.0, "squared-error"), (1.0, objective)]).loss(scores, data)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.txt")
         path.write_text("1 qid:1 1:0.5\n0 qid:1 2:1e-3\n")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rankforce.formats.trec import read_qrels, read_run, write_qrels, write_run
     from rankforce.measures.make import metric, metrics
     from rankforce.measures.metric import Metric
+    from rankforce.models.network.ranking_loss import RankingLoss as RankingLoss
     from rankforce.show import plots
     from rankforce.show.report.write import write_report
     from rankforce.training.callbacks.log_to import log_to
@@ -143,6 +144,7 @@ _HOMES = {
     "write_qrels": "rankforce.formats.trec",
     "write_run": "rankforce.formats.trec",
     "Ranker": "rankforce.training.ranker",
+    "RankingLoss": "rankforce.models.network.ranking_loss",
     "load": "rankforce.training.loading",
     "auto": "rankforce.experiments.auto",
     "cv": "rankforce.experiments.cross_validation",
@@ -150,6 +152,7 @@ _HOMES = {
     "train": "rankforce.experiments.train",
     "tune": "rankforce.experiments.tune",
 }
+_NOT_STARRED = ["RankingLoss"]  # needs PyTorch, which `from rankforce import *` must not
 _MODULES = {"diagnostics": "rankforce.diagnostics", "plots": "rankforce.show.plots"}
 
 
@@ -164,4 +167,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__all__ + _NOT_STARRED)

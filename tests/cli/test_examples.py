@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.cli.inside import said
 
 FOLDER = Path(__file__).parents[2] / "examples"
 
 
-def run(name: str, *options: str) -> str:
+def run(name: str, *options: str, cwd: Path | None = None) -> str:
     command = [sys.executable, str(FOLDER / name), *options]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert answer.returncode == 0, answer.stderr
     assert said(answer.stderr) == ""
     return answer.stdout
@@ -27,3 +30,11 @@ def test_graded_objective(tmp_path: Path) -> None:
     assert "pairs of one grade, both clicked" in shown
     assert "the front: w = [" in shown
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["torch_loop.py", "lightning_loop.py"])
+def test_loops_of_ones_own(name: str, tmp_path: Path) -> None:
+    shown = run(name, "--queries", "60", "--epochs", "3", cwd=tmp_path)
+    before, after = map(float, re.findall(r"NDCG@10 (?:before|after): (0\.\d+)", shown))
+    assert after > before + 0.03
+    assert list(tmp_path.iterdir()) == []

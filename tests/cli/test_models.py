@@ -132,14 +132,14 @@ def test_a_trained_model_without_a_place(home: Path, tmp_path: Path) -> None:
     script = """
     import sys
     from rankforce.cli import main
-    from rankforce.training import loop
+    from rankforce.training import run
     from pathlib import Path
 
-    out, end = Path(sys.argv[1]), loop.Training.end
+    out, end = Path(sys.argv[1]), run.Run.end
     def taken(self, why):
         out.parent.write_text("a file now")
         end(self, why)
-    loop.Training.end = taken
+    run.Run.end = taken
     sys.exit(main(["train", "--train", sys.argv[2], "--trees", "3", "--quiet", "--out", str(out)]))
     """
     done = subprocess.run(

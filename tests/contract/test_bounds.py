@@ -29,6 +29,8 @@ def run_everything() -> None:
                 for spread in (4.0, 40.0):
                     ready.gradients(scores * spread, norm="lightgbm")
                 ready.pairs(scores)
+                ready.costs(scores)
+        rf.objective("ranknet").loss(scores, labels, equal_labels=True)
     mine = rf.objective(lambda y_hi, y_lo, rank_hi, rank_lo: y_hi / (rank_hi + rank_lo), tau=5)
     mine.gradients(*sparse_data(2048))
 
@@ -50,6 +52,7 @@ def run_tiers() -> None:
                 for spread in (4.0, 40.0):
                     ready.gradients(scores * spread, norm="lightgbm")
                 ready.pairs(scores)
+                ready.costs(scores)
                 incoherence(whole, scores, sources, k=5, restricted=name == "ranknet")
                 contributions(whole + rf.objective("preferences"), scores, sources, high=1)
     leaf = np.arange(size, dtype=np.int32) % 7

@@ -25,6 +25,7 @@ class Linear:
     """Weights of features, a step adds some."""
 
     kind, file, step = "linear", "weights.json", "epoch"
+    is_sum, needs_lists = True, False
 
     def __init__(self, names: list[str], weights: list[list[float]]) -> None:
         self.names, self.weights = names, weights
@@ -36,7 +37,9 @@ class Linear:
     def keep(self, steps: int) -> None:
         del self.weights[steps:]
 
-    def add_scores(self, features: Any, steps: range, out: Floats, *, threads: int) -> None:
+    def add_scores(
+        self, features: Any, steps: range, out: Floats, *, threads: int, index: Any = None
+    ) -> None:
         for step in steps:
             out += features @ np.array(self.weights[step])
 

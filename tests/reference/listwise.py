@@ -50,6 +50,15 @@ def xendcg_at(
     n = len(scores)
     if n < 2:
         return [0.0] * n, [0.0] * n
+    orders, hess = xendcg_orders(scores, labels, gammas)
+    return [-float(sum(one)) for one in zip(*orders, strict=True)], [float(one) for one in hess]
+
+
+def xendcg_orders(
+    scores: Sequence[float], labels: Sequence[float], gammas: Sequence[float]
+) -> tuple[list[list[Decimal]], list[Decimal]]:
+    """The three orders l1, l2 and l3 of two documents or more, and hess."""
+    n = len(scores)
     # Decimal numbers have room for e^(-1e6), and 1 - rho is the sum of the other documents' shares.
     with localcontext(Context(prec=40, Emin=-(10**15), Emax=10**15)):
         top = Decimal(max(scores))
@@ -60,8 +69,7 @@ def xendcg_at(
         first = [rho[i] - worth[i] / sum(worth) for i in range(n)]
         second = _next_order(first, rho, rest)
         third = _next_order(second, rho, rest)
-        lam = [-float(a + b + c) for a, b, c in zip(first, second, third, strict=True)]
-        return lam, [float(rho[i] * rest[i]) for i in range(n)]
+        return [first, second, third], [rho[i] * rest[i] for i in range(n)]
 
 
 def _next_order(terms: list[Decimal], rho: list[Decimal], rest: list[Decimal]) -> list[Decimal]:

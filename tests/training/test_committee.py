@@ -23,8 +23,8 @@ from rankforce.engines.histogram.bins import make_bins
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.formats.write import write
 from rankforce.training.committee import fit_members, share_threads
-from rankforce.training.loop import ScoredSet
 from rankforce.training.members import member_settings
+from rankforce.training.run import ScoredSet
 from rankforce.training.settings import make_settings
 from tests.cli.inside import run_inside
 from tests.engines.stumps import STUMPS

@@ -21,7 +21,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"lambdarank_normalization": False}, "norm='none' divides neither by the sum"),
     ({"grow_policy": "depthwise"}, "max_depth= bounds the depth"),
     ({"tree_method": "exact"}, "max_bin= says how many"),
-    ({"device": "cuda"}, "device can be 'cpu'"),
+    ({"device": "cuda"}, "trees are grown on the CPU"),
     ({"feature_weights": [1, 2]}, "feature_contri scales the gain"),
     ({"num_parallel_tree": 4}, "num_parallel_tree can be 1"),
     ({"base_score": 0.7}, "base_score can be 0"),

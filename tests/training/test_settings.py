@@ -321,7 +321,7 @@ CHOICES: list[tuple[dict[str, Any], str]] = [
     ({"step": "exact-newton", "norm": "std"}, "step='exact-newton' needs second derivatives"),
     ({"step": "exact-newton", "cost": "sigmoid"}, "exact-newton"),
     ({"boosting": "dart"}, "boosting='dart' is not available here: boosting can be 'gbdt'"),
-    ({"device": "gpu"}, "device='gpu' is not available here: device can be 'cpu'"),
+    ({"device": "gpu"}, "unknown device 'gpu': choose 'cpu', 'cuda'"),
     ({"lambdarank_unbiased": True}, "lambdarank_unbiased=True is not available here"),
     ({"objective": "lambdarank-mdcg"}, "unknown objective 'lambdarank-mdcg'"),
     ({"objective": "lambdagap-x+"}, "needs k"),

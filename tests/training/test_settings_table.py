@@ -16,12 +16,13 @@ from rankforce.common.threads import count_threads
 from rankforce.experiments.train import read_setting
 from rankforce.formats.write import write
 from rankforce.training.settings import Settings, make_settings
-from rankforce.training.settings_table import RUN_KEYS, TABLE, Range, Setting
+from rankforce.training.settings_table import NETWORKS, RUN_KEYS, TABLE, Range, Setting
 from tests.cli.inside import run_inside
 
 DATA = rf.make_data("yahoo", queries=12, seed=1)
 VALID = rf.make_data("yahoo", queries=8, seed=2)
 SMALL: dict[str, Any] = {"n_estimators": 2, "num_leaves": 3, "threads": 1, "progress": False}
+SMALL_NETWORK: dict[str, Any] = {"epochs": 2, "threads": 1, "progress": False}
 # Values of settings for which neither a range nor choices say one that goes with the data.
 OTHERS: dict[str, Any] = {
     "objective": "ranknet",
@@ -38,6 +39,9 @@ OTHERS: dict[str, Any] = {
     "importance_type": "gain",
     "missing": -1.5,
     "engine": "lightgbm",
+    "model": "linear",
+    "hidden": [8, 4],
+    "heads": 2,
 }
 
 
@@ -45,10 +49,11 @@ def another(one: Setting) -> Any:
     """A value that the setting may have and that is not its default."""
     if one.name in OTHERS:
         return OTHERS[one.name]
+    usual = NETWORKS["attention"][one.name] if one.where == "network" else one.default
     if isinstance(one.may, tuple):
-        return next(choice for choice in one.may if choice != one.default)
+        return next(choice for choice in one.may if choice != usual)
     assert isinstance(one.may, Range)
-    start = one.may.least if one.default is None else one.default
+    start = one.may.least if usual is None else usual
     step = 1 if one.may.whole else 0.25
     return start + step if start + step <= one.may.most else start - step
 
@@ -60,7 +65,17 @@ def beside(one: Setting) -> dict[str, Any]:
         has = (entry for entry in rf.objectives() if one.name in entry.parameters)
         entry = min(has, key=lambda entry: entry.needs_k)
         needs = {"objective": entry.name} | ({"k": 4} if entry.needs_k else {})
+    if one.where == "network":
+        needs = {"model": "attention"}
     return needs | ({"cost": "sigmoid"} if one.name == "center" else {})
+
+
+def small(one: Setting) -> dict[str, Any]:
+    """Settings of a small model that has the setting, without the setting itself."""
+    if one.name == "model":
+        return {"threads": 1, "progress": False}
+    given = SMALL_NETWORK if one.where == "network" else SMALL
+    return {name: value for name, value in (given | beside(one)).items() if name != one.name}
 
 
 def outside(one: Setting) -> list[Any]:
@@ -104,7 +119,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @EACH
 def test_files_and_the_command_line_take_each(one: Setting, files: Path, tmp_path: Path) -> None:
     """A config file, --set and an option of its own: one model, one manifest."""
-    value, given = another(one), SMALL | beside(one)
+    value, given = another(one), small(one)
     if one.metavar == "FOLDER":
         value = str(tmp_path / value)
     config = given | {one.name: value, "train": "train.txt", "valid": "valid.txt"}
@@ -132,7 +147,8 @@ def test_files_and_the_command_line_take_each(one: Setting, files: Path, tmp_pat
         answer = run_inside("train", "--config", path, *way, "--out", out)
         assert answer.returncode == 0, answer.stderr
         assert json.loads((out / "manifest.json").read_text())["parameters"] == kept
-        assert (out / "model.txt").read_text() == (tmp_path / "config/model.txt").read_text()
+        file = "model.txt" if kept["model"] == "trees" else "model.safetensors"
+        assert (out / file).read_bytes() == (tmp_path / "config" / file).read_bytes()
 
 
 @BOUND
@@ -155,8 +171,7 @@ def test_a_list_is_a_schedule_of_rates_only() -> None:
 @pytest.mark.parametrize("name", [name for name in TABLE if name not in ("checkpoint", "eval_at")])
 def test_only_what_is_free_may_differ_when_a_run_is_resumed(name: str, tmp_path: Path) -> None:
     one = TABLE[name]
-    given = SMALL | beside(one) | {"checkpoint": str(tmp_path)}
-    given.pop(one.name, None)
+    given = small(one) | {"checkpoint": str(tmp_path)}
     first = rf.Ranker(**given).fit(DATA, eval_set=[VALID])
     again = rf.Ranker(**given | {one.name: another(one)})
     if one.free:

@@ -106,13 +106,14 @@ def run(options: argparse.Namespace) -> int:
         name: {metric: values[model.used - 1] for metric, values in metrics.items() if values}
         for name, metrics in model.history.items()
     }
+    steps = f"{model.scorer.step}s"
     if options.json:
-        record = {"out": str(config["out"]), "trees": len(model.trees), "used": model.used}
+        record = {"out": str(config["out"]), steps: model.steps, "used": model.used}
         record |= {"best_iteration": model.best_iteration, "metrics": last}
         print(json.dumps(record | {"finished": model.finished}, indent=2))
     else:
         whose = f", {len(model.members)} members" if model.members else ""
-        print(f"{config['out']}: {model.used} of {len(model.trees)} trees{whose}")
+        print(f"{config['out']}: {model.used} of {model.steps} {steps}{whose}")
         for name, metrics in last.items():
             for metric, value in metrics.items():
                 print(f"{name}  {metric}  {value:.4f}")

@@ -88,7 +88,7 @@ def index_queries(
         raise RankforceError("give group= (sizes) or qid= (one id per row), not both")
     if qid is not None:
         return _index_ids(rows, qid)
-    return _index_sizes(rows, np.asarray([rows] if group is None else group))
+    return index_sizes(rows, np.asarray([rows] if group is None else group))
 
 
 def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
@@ -165,16 +165,22 @@ def query_folds(queries: int, folds: int, *, seed: int = 0) -> list[NDArray[np.i
     return [np.sort(part).astype(np.int64) for part in np.array_split(order, folds)]
 
 
-def _index_sizes(rows: int, sizes: NDArray[Any]) -> QueryIndex:
+def index_sizes(rows: int, sizes: NDArray[Any], *, name: str = "group") -> QueryIndex:
+    """Queries one behind the other, by their sizes; `name` is what a message calls these.
+
+    >>> index_sizes(5, np.array([2, 3])).pointer.tolist()
+    [0, 2, 5]
+    """
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iuf"):
-        raise RankforceError(f"group must be a list of query sizes, got shape {sizes.shape}")
+        raise RankforceError(f"{name} must be a list of query sizes, got shape {sizes.shape}")
     bad = np.flatnonzero(~np.isfinite(sizes) | (np.floor(sizes) != sizes) | (sizes < 0))
     if bad.size:
         where = int(bad[0])
-        raise RankforceError(f"group[{where}] is {sizes[where]}: sizes are integers from 0 up")
+        raise RankforceError(f"{name}[{where}] is {sizes[where]}: sizes are integers from 0 up")
     whole = sizes.astype(np.int64)
     if whole.sum() != rows:
-        raise RankforceError(f"group sizes add up to {whole.sum()}, but there are {rows} rows")
+        what = "sizes" if name == "sizes" else f"{name} sizes"
+        raise RankforceError(f"{what} add up to {whole.sum()}, but there are {rows} rows")
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(whole)])
     return QueryIndex(pointer, np.empty(0, np.int64), np.arange(len(whole), dtype=np.uint64))
 
@@ -191,7 +197,7 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
             f"qid must hold one id for each of the {rows} rows, got shape {given.shape}"
         )
     if rows == 0:
-        return _index_sizes(0, np.empty(0, np.int64))
+        return index_sizes(0, np.empty(0, np.int64))
     # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
     is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
     ids = _plain_ids(np.array(qid, object) if is_list else given)

@@ -64,7 +64,7 @@ def diagnose(
     count = count_threads(threads)
     start = np.zeros(data.rows) if data.init_score is None else data.init_score
     if fitted.base is not None and data.init_score is None:
-        start = outside_scores(fitted.base, _features(fitted, data))
+        start = outside_scores(fitted.base, _features(fitted, data), data.index)
     rows = recorder.sample.rows
     for number, before, after in _stages(fitted, data, start, recorder.every, count):
         now = Now(norm, max(number - 1 - fitted.base_steps, 0), count)
@@ -78,6 +78,11 @@ def _stages(
     """Numbers of trees, the scores one tree earlier, and the scores."""
     features = _features(model, data)
     scores, done = start.copy(), 0
+    if not model.scorer.is_sum:  # its past is not kept
+        steps = range(model.used)
+        model.scorer.add_scores(features, steps, scores, threads=threads, index=data.index)
+        yield model.used, start, scores
+        return
     for number in sorted({*range(1, model.used + 1, every), model.used}):
         for last in (number - 1, number):
             before = scores.copy()

@@ -108,6 +108,52 @@ class AnyObjective(Measurable):
         ready = self.prepare(labels, group=group, qid=qid)
         return ready.gradients(scores, norm=norm, iteration=iteration, threads=threads)
 
+    def loss(
+        self,
+        scores: ArrayLike,
+        labels: Any,
+        *,
+        group: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        iteration: int = 0,
+        threads: int = 1,
+        equal_labels: bool = False,
+    ) -> Floats:
+        """What each query costs, whose derivative the forces are.
+
+        A pair costs weight * log(1 + exp(-sigma x)), x = s_hi - s_lo (Adalia et al. 2025, eq. 1),
+        or under the sigmoid cost weight / (1 + exp(sigma x + center)). The weight is that of the
+        current ranking: with the ranking held, the derivative of a query's cost by a score is minus
+        the lambda of norm "none". A document of squared error costs (label - score)^2 / 2, and a
+        list of XE-NDCG the cross entropy of its targets against the softmax of the scores; the
+        derivative of that is the first term of its lambda only, which has two further orders, as
+        LightGBM's has. A mix costs the weighted sum of its parts at that iteration. No norm has a
+        say.
+
+        `equal_labels` adds pairs of equal labels at 1/2 sigma x + log(1 + exp(-sigma x)), which
+        pulls their scores together (Burges et al. 2005): for RankNet and BinRankNet, where every
+        pair weighs the same.
+
+        >>> import rankforce as rf
+        >>> ranknet = rf.objective("ranknet")
+        >>> ranknet.loss([1.0, 3.0, 2.0, 0.0], [1, 0, 0, 0], group=[3, 1]).round(4).tolist()
+        [3.4402, 0.0]
+        >>> ranknet.loss([1.0, 3.0, 2.0], [1, 0, 0], equal_labels=True).round(4).tolist()
+        [4.2535]
+        >>> rf.objective("lambdarank-p@k", k=1).loss([2.0, 1.0], [0, 3]).round(4).tolist()
+        [1.3133]
+        """
+        ready = self.prepare(labels, group=group, qid=qid)
+        found = ready.costs(scores, iteration=iteration, threads=threads)
+        return found + self._equal_costs(ready, scores, threads) if equal_labels else found
+
+    def _equal_costs(self, ready: Ready, scores: ArrayLike, threads: int) -> Floats:
+        """What pairs of equal labels cost."""
+        raise RankforceError(
+            "equal_labels=True is for RankNet and BinRankNet with the logistic cost, where every "
+            f"pair weighs the same, got {self!r}"
+        )
+
     def pairs(self, scores: ArrayLike, labels: Any, *, iteration: int = 0) -> Pairs:
         """The pairs of one query that have a weight; a listwise objective has none.
 

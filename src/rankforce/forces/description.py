@@ -77,6 +77,13 @@ class Description:
         return any(one is not None for one in several)
 
     @property
+    def weighs_alike(self) -> bool:
+        """Whether every pair weighs the same, whatever its labels and ranks."""
+        by_rank = (self.position, self.distance, self.swaps, self.user, self.listwise)
+        is_whole = self.pair_set == PairSet() and self.ideal == "none"
+        return self.label_term == "one" and is_whole and all(one is None for one in by_rank)
+
+    @property
     def is_drawn(self) -> bool:
         """Whether the seed decides anything."""
         return self.listwise == "xendcg" or "random" in (self.pair_set.extended or "")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
@@ -19,6 +20,7 @@ from rankforce.measures.metric import Metric
 
 if TYPE_CHECKING:
     from rankforce.forces.prepared import Prepared, PreparedList, PreparedPreferences
+    from rankforce.forces.ready import Ready
 
 __all__ = ["Objective", "Pairs"]
 
@@ -132,6 +134,15 @@ class Objective(OneObjective):
             is_list = self.description.listwise == "xendcg"
             return (PreparedList if is_list else PreparedPoints)(self, column, index)
         return Prepared(self, column, index=index, tier=tier)
+
+    def _equal_costs(self, ready: Ready, scores: ArrayLike, threads: int) -> Floats:
+        """What pairs of equal labels cost, where every pair weighs the same."""
+        from rankforce.forces.prepared import Prepared
+
+        is_plain = self.description.weighs_alike and self.cost.name == "logistic"
+        if not isinstance(ready, Prepared) or not is_plain:
+            return super()._equal_costs(ready, scores, threads)
+        return ready.equal_costs(scores, threads=threads)
 
     def _check_tier(self) -> None:
         """Some forces depend on the labels of documents that are not in the pair."""

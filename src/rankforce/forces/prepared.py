@@ -14,6 +14,7 @@ from rankforce.common.types import Floats
 from rankforce.data.preferences import check_preferences
 from rankforce.data.queries import QueryIndex, index_queries
 from rankforce.forces.base import PairForces
+from rankforce.forces.batch import Batch, Numbered, take_labels, take_pairs
 from rankforce.forces.objective import Objective, PreferenceObjective
 from rankforce.forces.prepare import label_order, make_rules, place_labels
 from rankforce.forces.ready import (
@@ -35,6 +36,10 @@ class _One(Ready):
     """One objective, whose kernels work on blocks of queries."""
 
     _cost: Floats  # of each query
+
+    def gather(self, batch: Batch) -> None:
+        """What work on each query costs."""
+        self._cost = self._cost[batch.queries]
 
     def _run(self, work: Callable[[int, int], int], moment: Moment) -> None:
         """Call `work(first, last)` for all queries; it answers with one whose scores are bad."""
@@ -81,6 +86,12 @@ class Prepared(_One):
         # Sorting and loading cost about 40 pairs' worth per document.
         reach = np.minimum(what.pair_set.cutoff * (2 if what.pair_set.extended else 1), self.sizes)
         self._cost = self.sizes * (40.0 + reach)
+
+    def gather(self, batch: Batch) -> None:
+        """What labels decide about these queries."""
+        super().gather(batch)
+        self._labels = take_labels(self._labels, batch)
+        self._data = (layout.Queries(*self.index), self._labels, self._rules.tables)
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of all pairs."""
@@ -129,6 +140,23 @@ class Prepared(_One):
         wanted = Wanted(trace.counts, trace.factors, traced=traced)
         self._run(self._walk(moment, wanted), moment)
 
+    def find_costs(self, moment: Moment) -> Floats:
+        """Of all pairs."""
+        wanted = self._wanted()._replace(costs=np.empty(len(self.sizes)))
+        self._run(self._walk(moment, wanted), moment)
+        if self.objective.description.user is not None and not np.isfinite(wanted.costs).all():
+            raise RankforceError(self._bad_weight(moment))
+        return wanted.costs
+
+    def equal_costs(self, scores: ArrayLike, *, threads: int = 1) -> Floats:
+        """What pairs of equal labels cost in each query, if every one weighs 1."""
+        moment = self._moment(scores, "none", 0, threads)
+        queries, labels, _ = self._data
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, queries, labels, self.objective.cost.sigma, costs)
+        self._run(lambda first, last: int(exact.equal_block(first, last, *rest)), moment)
+        return costs
+
     def _wanted(self) -> Wanted:
         return Wanted(np.zeros(len(self.sizes), np.int64), np.zeros(len(self.sizes)))
 
@@ -176,6 +204,13 @@ class PreparedList(_One):
         self._data = (self._queries, gain[number], index.number_of_places())
         self._cost = 40.0 * self.sizes.astype(np.float64)  # an exponential costs about 40 pairs
 
+    def gather(self, batch: Batch) -> None:
+        """Gains and numbers of these queries' documents."""
+        super().gather(batch)
+        _, gain, number = self._data
+        self._queries = layout.Queries(*self.index)
+        self._data = (self._queries, gain[batch.places], number[batch.places])
+
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of whole lists."""
         self._push(moment, lam, hess, np.empty(len(self.sizes)))
@@ -205,6 +240,14 @@ class PreparedList(_One):
         """None: forces of a list come from no pair."""
         return NO_PAIRS
 
+    def find_costs(self, moment: Moment) -> Floats:
+        """Cross entropy of whole lists."""
+        _, seed, iteration = norm_and_draw(self.objective, moment)
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, *self._data, seed, iteration, costs)
+        self._run(lambda first, last: int(listwise.cost_lists(first, last, *rest)), moment)
+        return costs
+
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Factors of the norm; there is no pair that a force could come from."""
         trace.counts[:] = 0
@@ -229,6 +272,13 @@ class PreparedPoints(PreparedList):
         """Nothing: no document has a part in another's hessian."""
         return np.zeros(leaves)
 
+    def find_costs(self, moment: Moment) -> Floats:
+        """Half the square of label - score, summed over the documents."""
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, *self._data[:2], costs)
+        self._run(lambda first, last: int(listwise.cost_points(first, last, *rest)), moment)
+        return costs
+
 
 class PreparedPreferences(_One):
     """Explicit pairs, sorted by query."""
@@ -241,9 +291,18 @@ class PreparedPreferences(_One):
         order = np.argsort(query, kind="stable")
         counts = np.bincount(query, minlength=len(self.sizes))
         pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        columns = found.hi[order], found.lo[order], found.weight[order]
-        self._pairs = preferences.Explicit(pointer, *columns)
+        hi, lo, weight = found.hi[order], found.lo[order], found.weight[order]
+        self._pairs = preferences.Explicit(pointer, hi, lo, weight)
+        number = index.place_of_rows() - index.pointer[index.of_rows()]
+        self._numbered = Numbered(pointer, number[hi], number[lo], weight)
         self._cost = self.sizes + 10.0 * counts
+
+    def gather(self, batch: Batch) -> None:
+        """The pairs of these queries."""
+        super().gather(batch)
+        self._numbered, first = take_pairs(self._numbered, batch)
+        pointer, hi, lo, weight = self._numbered
+        self._pairs = preferences.Explicit(pointer, first + hi, first + lo, weight)
 
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Forces of the pairs of all queries."""
@@ -274,6 +333,19 @@ class PreparedPreferences(_One):
         force, _, _ = self._walk(moment)
         _, hi, lo, weight = self._pairs
         return PairForces(hi[kept], lo[kept], weight[kept], force[kept])
+
+    def find_costs(self, moment: Moment) -> Floats:
+        """Of the pairs of all queries."""
+        refuse_scores([-1 if np.isfinite(moment.scores).all() else 0], moment.scores)
+        costs = np.empty(len(self.sizes))
+        rest = (moment.scores, self._pairs, self.objective.sigma, costs)
+
+        def work(first: int, last: int) -> int:
+            preferences.cost_preferences(first, last, *rest)
+            return -1
+
+        self._run(work, moment)
+        return costs
 
     def find_sources(self, moment: Moment, trace: Trace) -> None:
         """Where forces come from."""

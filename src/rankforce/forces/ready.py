@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from rankforce.common.threads import check_threads
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import PairForces, Pairs
+from rankforce.forces.batch import Batch, take_queries
 from rankforce.kernels import forces, layout
 from rankforce.kernels.notes import BY_SIZE
 
@@ -83,6 +85,16 @@ class Ready(ABC):
         self.push(self._moment(scores, norm, iteration, threads)._replace(bag=bag), *found)
         return found
 
+    def costs(self, scores: ArrayLike, *, iteration: int = 0, threads: int = 1) -> Floats:
+        """What each query costs at `scores`: see :meth:`AnyObjective.loss`.
+
+        >>> import rankforce as rf
+        >>> ready = rf.objective("ranknet").prepare([1, 0, 0, 0], group=[2, 2])
+        >>> ready.costs([0.0, 0.0, 1.0, 2.0]).round(4).tolist()
+        [0.6931, 0.0]
+        """
+        return self.find_costs(self._moment(scores, "none", iteration, threads))
+
     def shared_hessians(
         self,
         scores: Floats,
@@ -148,12 +160,45 @@ class Ready(ABC):
         self.find_sources(self._moment(scores, norm, iteration, threads), found)
         return found
 
+    def take(self, queries: ArrayLike) -> Ready:
+        """The same objective bound to some queries, by their numbers, in the order given.
+
+        Its rows are the documents of these queries, one query behind the other: of a query q, row
+        `t` is row `index.rows_of(q)[t]` of the whole. Draws, tiers, pairs and weights that move are
+        those of the whole, and so are forces, bit for bit. Takes no longer for a large whole.
+
+        >>> import rankforce as rf
+        >>> ready = rf.objective("ranknet").prepare([1, 0, 2, 0, 1], group=[2, 3])
+        >>> ready.gradients([0.0, 0.0, 0.0, 0.0, 0.0])[0].tolist()
+        [0.5, -0.5, 1.0, -1.0, 0.0]
+        >>> ready.take([1]).gradients([0.0, 0.0, 0.0])[0].tolist()
+        [1.0, -1.0, 0.0]
+        """
+        return self.take_batch(take_queries(self.index, queries))
+
+    def take_batch(self, batch: Batch) -> Ready:
+        """The same for a batch that is known."""
+        found = copy.copy(self)
+        found.index = batch.index
+        found.sizes = batch.index.sizes
+        found.rows = int(batch.index.pointer[-1])
+        found.gather(batch)
+        return found
+
     def _moment(self, scores: ArrayLike, norm: str, iteration: int, threads: int) -> Moment:
         return Moment(check_scores(scores, self.rows), norm, iteration, check_threads(threads))
 
     @abstractmethod
+    def gather(self, batch: Batch) -> None:
+        """Keep of a copy, whose index is that of the batch, what it holds for these queries."""
+
+    @abstractmethod
     def push(self, moment: Moment, lam: Floats, hess: Floats) -> None:
         """Write `gradients`."""
+
+    @abstractmethod
+    def find_costs(self, moment: Moment) -> Floats:
+        """Find `costs`."""
 
     @abstractmethod
     def share(
@@ -192,6 +237,11 @@ class MixedPrepared(Ready):
         self._ready = ready
         self._weights = weights
         self._scratch: tuple[Floats, Floats] | None = None
+
+    def gather(self, batch: Batch) -> None:
+        """Those of the parts."""
+        self._ready = [ready.take_batch(batch) for ready in self._ready]
+        self._scratch = None
 
     def _parts(self, moment: Moment) -> list[tuple[float, Ready]]:
         """The objectives that count now, and how much."""
@@ -232,6 +282,13 @@ class MixedPrepared(Ready):
             norm, queries = NORMS[self._norm], layout.Queries(*self.index)
             forces.norm_sums(queries, sums, norm, is_step, lam, hess, each.totals)
         return each.totals
+
+    def find_costs(self, moment: Moment) -> Floats:
+        """Add up those of the parts."""
+        total = np.zeros(len(self.sizes))
+        for weight, ready in self._parts(moment):
+            total += weight * ready.find_costs(moment)
+        return total
 
     def _factors(self, moment: Moment) -> Floats:
         return self._push(moment, np.empty(self.rows), np.empty(self.rows))

@@ -1,7 +1,8 @@
-"""Pairs one by one in float64: weight, force and second derivative of each, written once.
+"""Pairs one by one in float64: weight, force, second derivative and cost of each, written once.
 
-Forces of scores any distance apart, lists of pairs, where forces come from, and what pairs within
-a leaf add to its second derivative: all are read off the one walk over a query's pairs.
+Forces of scores any distance apart, lists of pairs, where forces come from, what pairs within a
+leaf add to its second derivative, and what pairs cost: all are read off the one walk over a query's
+pairs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from rankforce.kernels.compile import entry, inlined, kernel
 from rankforce.kernels.layout import (
     APART_NORM,
     FORCE,
+    GIVEN,
     HESS,
     INSIDE,
     LAM,
@@ -35,6 +37,7 @@ from rankforce.kernels.layout import (
 from rankforce.kernels.load import load_documents, load_scores, rank_documents
 from rankforce.kernels.notes import (
     Notes,
+    cost_row,
     count_row,
     end_notes,
     list_row,
@@ -42,47 +45,9 @@ from rankforce.kernels.notes import (
     start_notes,
     trace_row,
 )
+from rankforce.kernels.pair import pair_cost, pair_force
 from rankforce.kernels.sets import draw_key, mark_inside, mark_pair_set
 from rankforce.kernels.weights import fill_weights
-
-
-@inlined
-def decay(z):
-    """e^-|z| = (e^(-|z|/1024))^1024: a polynomial vectorises where a call would not.
-
-    Nor does a call give the same last bit in code that was just compiled and in code from disk.
-    """
-    t = -min(abs(z), 700.0) / 1024.0
-    y = 1.0 / 3628800.0 * t + 1.0 / 362880.0
-    y = y * t + 1.0 / 40320.0
-    y = y * t + 1.0 / 5040.0
-    y = y * t + 1.0 / 720.0
-    y = y * t + 1.0 / 120.0
-    y = y * t + 1.0 / 24.0
-    y = y * t + 1.0 / 6.0
-    y = y * t + 0.5
-    y = y * t + 1.0
-    y = y * t + 1.0
-    for _ in range(10):
-        y *= y
-    return y if abs(z) <= 700.0 else 0.0
-
-
-@inlined
-def pair_force(x, weight, sigma, center, is_sigmoid, near, far):
-    """Magnitude of a pair's force and its second derivative, both without powers of sigma.
-
-    x is s_hi - s_lo; the norm divides the weight by near + far * |x|. The logistic cost has
-    p * weight and p * (1 - p) * weight, the sigmoid cost the latter for both.
-    """
-    z = sigma * x + center
-    y = decay(z)
-    apart = near + far * min(abs(x), 1e300)
-    inverse = 1.0 / ((1.0 + y) * apart)
-    base = weight * inverse
-    second = base * y * (inverse * apart)
-    first = second if is_sigmoid else base * (y if z > 0.0 else 1.0)
-    return first, second
 
 
 @kernel
@@ -122,19 +87,21 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
 
     A row is one document against a run of others of one tile. Its weights, forces and second
     derivatives stand in rows WEIGHT, FORCE and SECOND while `notes` are taken, which may be None;
-    their sums over documents stay in LAM and HESS. Returns the sum of lambda magnitudes, and the
-    number of pairs that were noted.
+    their sums over documents stay in LAM and HESS. Returns the sum of lambda magnitudes, the number
+    of pairs that were noted, and what they cost.
     """
     mark_inside(n, members, integers)
     inside = integers[INSIDE]
     rank = integers[RANK]
     total = 0.0
     count = 0.0
+    cost = 0.0
     is_forced = True
     if notes is not None:  # taken apart here: a tuple of arrays counts references at each use
         is_listed, is_traced, is_shared = notes.is_listed, notes.is_traced, notes.is_shared
         listed = notes.listed
         is_forced = is_listed or is_traced or is_shared
+        is_priced = notes.is_priced
         slot, code, parts, masks = notes.slot, notes.code, notes.parts, notes.masks
         leaf, row_weight, within = notes.leaf, notes.row_weight, notes.within
     for p in range(n):
@@ -160,6 +127,8 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
                             share_row(i, start, stop, docs, leaf, row_weight, within)
                         if is_traced:  # last of the two: it takes the place of SECOND
                             trace_row(i, is_hi, start, stop, docs, force, code, slot, parts, masks)
+                        if is_priced:
+                            cost += cost_row(i, is_hi, start, stop, docs, rules)
                         if is_listed:
                             count = list_row(i, is_hi, start, stop, docs, count, listed)
                         else:
@@ -167,7 +136,7 @@ def walk_query(n, members, classes, integers, docs, tables, rules, force, notes)
                     start = stop
         for i in range(above, below):
             docs[at(MASK, i)] = 1.0 - inside[i]
-    return total, count
+    return total, count, cost
 
 
 @kernel
@@ -253,10 +222,12 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
     codes = wanted.traced.sources.shape[2]
     is_listed, is_traced = len(wanted.listed.hi) > 0, codes > 0
     is_shared = len(wanted.shared.sums) > 0
+    is_priced = len(wanted.costs) > 0
     notes = Notes(
         is_listed,
         is_traced,
         is_shared,
+        is_priced,
         wanted.listed,
         np.empty(size, np.int64),
         np.empty(size, np.int64),
@@ -269,6 +240,8 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
     for q in range(first, last):
         counts[q] = 0
         factors[q] = 0.0
+        if is_priced:
+            wanted.costs[q] = 0.0
         members, is_spread = load_query(
             q, scores, queries, labels, tables, rules, seed, iteration, integers, floats, docs
         )
@@ -280,10 +253,12 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
         n = queries.pointer[q + 1] - start
         start_notes(n, start, queries.row, labels.position, wanted, notes)
         force = force_of(norm, is_spread, rules.center)
-        total, count = walk_query(
+        total, count, cost = walk_query(
             n, members, classes_of(q, labels), integers, docs, tables, rules, force, notes
         )
         counts[q] = np.int64(count)
+        if is_priced:
+            wanted.costs[q] = labels.scale[q] * cost
         if count == 0.0 or not (is_listed or is_traced or is_shared):
             continue
         take_sums(n, floats, docs)
@@ -291,4 +266,32 @@ def walk_block(first, last, scores, queries, labels, tables, rules, norm, seed, 
         factor, factor_hess = norm_factors(n, total, norm, scale, rules, floats)
         factors[q] = factor / (rules.sigma * scale)
         end_notes(n, scale, rules.sigma, factor, factor_hess, wanted, notes)
+    return -1
+
+
+@entry
+def equal_block(first, last, scores, queries, labels, sigma, costs):
+    """What pairs of equal labels of the queries first..last-1 cost if each weighs 1.
+
+    Such a pair has no hi: 1/2 sigma x + log(1 + exp(-sigma x)) is the same for x and -x. Returns
+    the first query whose scores are bad, or -1.
+    """
+    _, _, floats = make_scratch(first, last, queries)
+    given, ordered = floats[GIVEN], floats[SUM_LAM]
+    for q in range(first, last):
+        start = queries.pointer[q]
+        n = queries.pointer[q + 1] - start
+        low, high = load_scores(scores, queries.row, start, n, floats)
+        if n > 0 and not low <= high:
+            return q
+        for i in range(n):
+            ordered[labels.position[start + i]] = given[i]
+        classes = classes_of(q, labels).start
+        total = 0.0
+        for c in range(len(classes) - 1):
+            for i in range(classes[c], classes[c + 1]):
+                for j in range(i + 1, classes[c + 1]):
+                    x = abs(ordered[i] - ordered[j])
+                    total += 0.5 * min(sigma * x, 1e300) + pair_cost(x, 1.0, sigma, 0.0, False)
+        costs[q] = total
     return -1

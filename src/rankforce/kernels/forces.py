@@ -231,7 +231,7 @@ def push_block(
             if len(wide_docs) == 0:
                 wide_docs = make_documents(size, np.zeros(1, np.float64))
             load_documents(shown, position, u, tables, rules, integers, floats, wide_docs)
-            total, _ = walk_query(
+            total, _, _ = walk_query(
                 n, members, classes, integers, wide_docs, tables, rules, force, None
             )
             take_sums(n, floats, wide_docs)

@@ -1,4 +1,4 @@
-"""Forces where no pair pushes: the cross entropy of NDCG of whole lists, and least squares."""
+"""Forces and costs where no pair pushes: cross entropy of NDCG of whole lists, least squares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
 from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, make_scratch, row_at
-from rankforce.kernels.load import load_scores
+from rankforce.kernels.load import LARGEST, load_scores
 from rankforce.kernels.preferences import spread_factor
 from rankforce.kernels.sets import draw_key, splitmix64
 
@@ -149,6 +149,44 @@ def push_points(first, last, scores, queries, label, norm, lam, hess, factors):
             hess[r] = 1.0
         if queries.pointer[q + 1] > queries.pointer[q]:
             factors[q] = scale_forces(q, queries, norm, lam, hess)
+    return -1
+
+
+@entry
+def cost_lists(first, last, scores, queries, gain, number, seed, iteration, costs):
+    """Cross entropy of the targets of `push_lists` against the softmax of the scores.
+
+    Returns the first query whose scores are bad, or -1.
+    """
+    _, _, floats = make_scratch(first, last, queries)
+    for q in range(first, last):
+        start = queries.pointer[q]
+        n = queries.pointer[q + 1] - start
+        costs[q] = 0.0
+        low, high = load_scores(scores, queries.row, start, n, floats)
+        if n > 0 and not low <= high:
+            return q
+        if n < 2:
+            continue
+        fill_targets(start, n, draw_key(seed, iteration, queries.key[q]), gain, number, floats)
+        for i in range(n):
+            below = min(high - floats[GIVEN, i], LARGEST)
+            floats[TERM, i] = np.exp(-below)
+            floats[FORCE, i] = floats[TARGET, i] * below
+        costs[q] = np.log(row_sum(n, TERM, floats)) + row_sum(n, FORCE, floats)
+    return -1
+
+
+@entry
+def cost_points(first, last, scores, queries, label, costs):
+    """The same for least squares: half the square of label - score."""
+    for q in range(first, last):
+        costs[q] = 0.0
+        for place in range(queries.pointer[q], queries.pointer[q + 1]):
+            score = scores[row_at(queries.row, place)]
+            if not np.isfinite(score):
+                return q
+            costs[q] += 0.5 * (label[place] - score) ** 2
     return -1
 
 

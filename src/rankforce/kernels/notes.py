@@ -1,4 +1,4 @@
-"""What is noted of the pairs that `exact` visits: lists, where forces come from, leaves."""
+"""What is noted of the pairs that `exact` visits: lists, where forces come from, leaves, costs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from rankforce.kernels.compile import kernel
 from rankforce.kernels.layout import FORCE, SCORE, SECOND, WEIGHT, Array, at, row_at
+from rankforce.kernels.pair import pair_cost
 
 # Magnitudes under the norm; without one, on a document as hi of the pair, and as lo.
 BY_SIZE, UP, DOWN = range(3)
@@ -52,6 +53,7 @@ class Wanted(NamedTuple):
     listed: Listed = Listed(_INTEGERS, _INTEGERS, _FLOATS, _FLOATS)
     traced: Traced = Traced(_NUMBERS, _NUMBERS, 0.0, np.empty((0, 0, 0)))
     shared: Shared = Shared(_NUMBERS, _FLOATS, _FLOATS)
+    costs: Array = _FLOATS  # of each query, takes what its pairs cost without any norm
 
 
 class Notes(NamedTuple):
@@ -60,6 +62,7 @@ class Notes(NamedTuple):
     is_listed: bool
     is_traced: bool
     is_shared: bool
+    is_priced: bool
     listed: Listed
     slot: Array
     code: Array
@@ -133,6 +136,20 @@ def share_row(i, start, end, docs, leaf, row_weight, within):
         both = row_weight[i] + weights[j]
         total += docs[seconds + j] * both if leaves[j] == leaf[i] else 0.0
     within[i] += total
+
+
+@kernel
+def cost_row(i, is_hi, start, end, docs, rules):
+    """What the pairs of a row cost."""
+    sign = 1.0 if is_hi else -1.0
+    own = docs[at(SCORE, i)]
+    score, weights = at(SCORE, start), at(WEIGHT, start)
+    total = 0.0
+    for j in range(np.uint64(end - start)):
+        x = sign * (own - docs[score + j])
+        weight = docs[weights + j]
+        total += pair_cost(x, weight, rules.sigma, rules.center, rules.is_sigmoid)
+    return total
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Forces of explicit pairs: somebody preferred one document to another."""
+"""Forces and costs of explicit pairs: somebody preferred one document to another."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rankforce.kernels.compile import entry, kernel
-from rankforce.kernels.exact import force_of, pair_force, shrink
+from rankforce.kernels.exact import force_of, shrink
 from rankforce.kernels.layout import STD_NORM, Array, row_at
+from rankforce.kernels.pair import pair_cost, pair_force
 
 
 class Explicit(NamedTuple):
@@ -84,3 +85,14 @@ def walk_preferences(
         for k in range(pointer[q], pointer[q + 1]):
             forces[k] *= factor
             seconds[k] *= factor_hess
+
+
+@entry
+def cost_preferences(first, last, scores, pairs, sigma, costs):
+    """What the pairs of the queries first..last-1 cost."""
+    pointer, hi, lo, weight = pairs
+    for q in range(first, last):
+        total = 0.0
+        for k in range(pointer[q], pointer[q + 1]):
+            total += pair_cost(scores[hi[k]] - scores[lo[k]], weight[k], sigma, 0.0, False)
+        costs[q] = total

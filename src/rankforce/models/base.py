@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 
 
 class Scorer(Protocol):
@@ -19,6 +20,8 @@ class Scorer(Protocol):
     kind: str  # in the manifest
     file: str  # in the folder of the model
     step: str  # what a step is called
+    is_sum: bool  # scores are sums over steps; else those behind a step have nothing of its past
+    needs_lists: bool  # the score of a document depends on the others of its query
 
     def __len__(self) -> int:
         """Number of steps."""
@@ -38,8 +41,19 @@ class Scorer(Protocol):
         """Forget all but the first steps."""
         ...
 
-    def add_scores(self, features: Any, steps: range, out: Floats, *, threads: int) -> None:
-        """Add what some steps give each row of a float32 matrix, dense or CSR, to `out`."""
+    def add_scores(
+        self,
+        features: Any,
+        steps: range,
+        out: Floats,
+        *,
+        threads: int,
+        index: QueryIndex | None = None,
+    ) -> None:
+        """Add what some steps give each row of a float32 matrix, dense or CSR, to `out`.
+
+        `index` has the lists, for a scorer that needs them.
+        """
         ...
 
     def content(
@@ -58,9 +72,12 @@ class Scorer(Protocol):
         ...
 
 
-FOREST = "forest"
+FOREST, NETWORK = "forest", "network"
 # Kind -> the module and the class of its scorers, imported when a model of that kind is loaded.
-KINDS = {FOREST: ("rankforce.models.forest.forest", "Forest")}
+KINDS = {
+    FOREST: ("rankforce.models.forest.forest", "Forest"),
+    NETWORK: ("rankforce.models.network.network", "Network"),
+}
 
 
 def find_kind(name: str) -> type[Scorer]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
 from rankforce.data.schema import Schema
 from rankforce.models.base import FOREST
 from rankforce.models.curves import Curves
@@ -81,12 +82,22 @@ class Model:
                 f"the data has {features.shape[1]} features, the model was trained on {columns}"
             )
 
-    def scores(self, features: Any, *, steps: range | None = None, threads: int = 1) -> Floats:
-        """Scores of a float32 matrix, dense or CSR, by the steps that are used or by some."""
+    def scores(
+        self,
+        features: Any,
+        *,
+        steps: range | None = None,
+        threads: int = 1,
+        index: QueryIndex | None = None,
+    ) -> Floats:
+        """Scores of a float32 matrix, dense or CSR, by the steps that are used or by some.
+
+        `index` has the lists, for a scorer that needs them.
+        """
         self.check_width(features)
         out = np.zeros(features.shape[0])
         chosen = range(self.used) if steps is None else steps
-        self.scorer.add_scores(features, chosen, out, threads=threads)
+        self.scorer.add_scores(features, chosen, out, threads=threads, index=index)
         return out
 
     def text(self, steps: int | None = None) -> str:

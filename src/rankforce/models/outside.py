@@ -11,15 +11,25 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.types import Floats
-from rankforce.data.sources import predicted
+from rankforce.data.queries import QueryIndex, index_queries
+from rankforce.data.sources import in_memory, predicted
 
 ROWS = 16
+ONE_LIST = index_queries(ROWS)
 STEP = (5**0.5 - 1) / 2  # its multiples, less their whole part, are spread evenly between 0 and 1
 
 
-def outside_scores(base: Any, features: Any) -> Floats:
-    """What a model with `predict` gives, as one number for each row."""
-    scores = np.asarray(predicted(base, features), dtype=np.float64)
+def outside_scores(base: Any, features: Any, index: QueryIndex | None = None) -> Floats:
+    """What a model with `predict` gives, as one number for each row.
+
+    One whose scores depend on the whole list gets the lists of the `index`.
+    """
+    if getattr(base, "needs_lists", False):
+        lists = {} if index is None else {"qid": index.of_rows()}
+        found = base.predict(in_memory(features), **lists)
+    else:
+        found = predicted(base, features)
+    scores = np.asarray(found, dtype=np.float64)
     if scores.shape != (features.shape[0],):
         rows = features.shape[0]
         raise RankforceError(
@@ -31,7 +41,7 @@ def outside_scores(base: Any, features: Any) -> Floats:
 
 def fingerprint_of(base: Any, ranges: Sequence[str]) -> dict[str, Any]:
     """Enough of a base to notice another one: its class, and its scores of some synthetic rows."""
-    scores = outside_scores(base, probe_rows(ranges))
+    scores = outside_scores(base, probe_rows(ranges), ONE_LIST)
     return {"class": type(base).__name__, "scores": scores.tolist()}
 
 
@@ -43,7 +53,7 @@ def check_outside(base: Any, known: Any, ranges: Sequence[str]) -> None:
             "it was trained upon is not checked"
         )
         return
-    found = outside_scores(base, probe_rows(ranges))
+    found = outside_scores(base, probe_rows(ranges), ONE_LIST)
     if not np.allclose(found, np.array(known["scores"], np.float64), rtol=1e-6, atol=1e-9):
         raise RankforceError(
             f"base is a {type(base).__name__} with other scores than the {known['class']} that the "

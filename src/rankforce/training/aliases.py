@@ -56,7 +56,6 @@ NO_CHANGE: dict[str, tuple[Any, ...]] = {
     "booster": ("gbtree",),
     "tree_method": ("hist", "auto"),
     "grow_policy": ("lossguide",),
-    "device": ("cpu",),
     "device_type": ("cpu",),
     "data_sample_strategy": ("bagging",),
     "deterministic": (True, False),

@@ -18,6 +18,7 @@ from rankforce.models.forest.tree import Tree
 from rankforce.models.load import load_model, plain_model
 from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
+from rankforce.training.networks import TREES
 
 
 class Base(NamedTuple):
@@ -48,20 +49,28 @@ class Base(NamedTuple):
 
     def scores(self, data: RankingData) -> Floats | None:
         """Scores that no tree of the forest gives."""
-        return None if self.outside is None else outside_scores(self.outside, data.features)
+        return (
+            None
+            if self.outside is None
+            else outside_scores(self.outside, data.features, data.index)
+        )
 
 
 NOTHING = Base()
 
 
-def open_base(given: Any) -> Base:
-    """The base that a ranker's parameter `base` names."""
+def open_base(given: Any, kind: str = TREES) -> Base:
+    """The base that a ranker's parameter `base` names, for a model of some kind.
+
+    Trees come first in a model of trees, and are the features of a linear one. All else adds to the
+    scores of its base.
+    """
     if given is None or (isinstance(given, str) and given == "regressor"):
         return NOTHING
     if type(given).__module__ == "xgboost.core":
         raise RankforceError("base is XGBoost's Booster: give the XGBRanker, which has predict(X)")
-    model = _forest(given)
-    if model is None:
+    model, given = _open(given)
+    if model is None or kind not in (TREES, "linear"):
         return Base(outside=given)
     if model.base is not None:
         raise RankforceError(
@@ -70,12 +79,20 @@ def open_base(given: Any) -> Base:
     return Base(model)
 
 
-def _forest(given: Any) -> Model | None:
-    """The trees of a saved model, a ranker, or a model of an engine; None for anything else."""
+def _open(given: Any) -> tuple[Model | None, Any]:
+    """The model of trees that a base is, if it is one; and the base as something with `predict`."""
+    from rankforce.training.loading import make_ranker
+
     if isinstance(given, (str, os.PathLike)):
-        return load_model(Path(given), checks_base=False)
+        given = load_model(Path(given), checks_base=False)
     if isinstance(given, Model):
-        return given
+        return given if given.scorer.kind == FOREST else None, make_ranker(given)
+    model = _forest(given)
+    return model, given if model is None or hasattr(given, "predict") else make_ranker(model)
+
+
+def _forest(given: Any) -> Model | None:
+    """The trees of a ranker, or of a model of an engine; None for anything else."""
     for engine in engines():
         text = engine.adopt(given)
         if text is not None:

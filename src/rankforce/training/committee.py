@@ -35,11 +35,12 @@ from rankforce.training.base import NOTHING, Base
 from rankforce.training.callbacks.base import Callback
 from rankforce.training.callbacks.checkpoint import check_checkpoint
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
-from rankforce.training.loop import ScoredSet, fit, make_watch, start_scores
+from rankforce.training.loop import fit
 from rankforce.training.member_weights import choose_weights, make_worth
 from rankforce.training.members import member_settings
 from rankforce.training.regrow import regrow
 from rankforce.training.resume import fingerprint, record, resume
+from rankforce.training.run import ScoredSet, make_watch, start_scores
 from rankforce.training.settings import Settings
 
 # Where a checkpoint keeps a member, and members without a fold: numbers come behind.

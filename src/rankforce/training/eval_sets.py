@@ -10,8 +10,8 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.training.loop import ScoredSet
 from rankforce.training.resume import fingerprint, same_rows
+from rankforce.training.run import ScoredSet
 
 QID = "qid"  # the column of a frame that XGBoost takes for the query of each row
 

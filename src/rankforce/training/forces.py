@@ -58,7 +58,7 @@ class Forces:
         self._settings = settings
         self.keys = row_keys(data.index, data.rows)
         self.index = shuffle_ties(data.index, settings.seed)
-        self._ready = objective.bind(data, self.index)
+        self.ready = objective.bind(data, self.index)
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
         self._base_steps = base_steps  # schedules begin behind them
@@ -71,7 +71,7 @@ class Forces:
         """Forces at `scores`; the arrays are used again by the next call."""
         settings = self._settings
         self._bag(iteration)
-        lam, hess = self._ready.gradients(
+        lam, hess = self.ready.gradients(
             scores,
             norm=settings.norm,
             iteration=iteration - self._base_steps,
@@ -106,7 +106,7 @@ class Forces:
         own = self._data.row_weight
         if own is not None:
             weight = own if weight is None else weight * own
-        return self._ready.shared_hessians(
+        return self.ready.shared_hessians(
             scores,
             leaf,
             leaves,

@@ -9,20 +9,22 @@ from rankforce.common.errors import RankforceError
 from rankforce.models.folder import MANIFEST
 from rankforce.models.load import load_model
 from rankforce.models.model import Model
+from rankforce.training.networks import MODULE
 from rankforce.training.ranker import Ranker
 from rankforce.training.settings_table import DEFAULT
 
 
-def load(path: str | Path, *, base: Any = None) -> Ranker:
+def load(path: str | Path, *, base: Any = None, module: Any = None) -> Ranker:
     """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
 
     Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
     folder, if that was one of another kind: trees of a base are in the ranker's own files. Another
-    one than that is refused.
+    one than that is refused. `module` is a torch.nn.Module like the one that was trained, if that
+    was one of the user's own: files have its weights, and no code.
     """
     model = load_model(path, base=load(base) if isinstance(base, (str, Path)) else base)
     try:
-        return make_ranker(model)
+        return make_ranker(_with_module(model, module))
     except ValueError as error:
         raise RankforceError(f"{Path(path) / MANIFEST}: {error}") from None
 
@@ -34,6 +36,16 @@ def load_one(path: str | Path, base: Any) -> Ranker:
     return load(path, base=base)
 
 
+def _with_module(model: Model, module: Any) -> Model:
+    is_own = model.parameters.get("model") == MODULE
+    if module is not None and not is_own:
+        raise RankforceError("the model was not made from a module of one's own: leave module out")
+    if is_own:
+        model.scorer.module = module
+        model.scorer.net(model.used)  # for what is wrong with it
+    return model
+
+
 def make_ranker(model: Model) -> Ranker:
     """A fitted ranker around a model."""
     says_all = model.members or "preset" in model.parameters
@@ -43,6 +55,8 @@ def make_ranker(model: Model) -> Ranker:
         # A committee and a preset have other defaults: there all settings are said.
         if name != "base" and (says_all or getattr(DEFAULT, name, None) != value)
     }
+    if params.get("model") == MODULE:
+        params["model"] = model.scorer.module
     try:
         ranker = Ranker(**params)
     except TypeError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankforce.common.types import Floats
-from rankforce.training.loop import ScoredSet
+from rankforce.training.run import ScoredSet
 from rankforce.training.watch import Watch
 
 Worth = Callable[[Floats], float]  # of a weight for each member: the higher, the better

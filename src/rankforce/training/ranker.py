@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
-from rankforce.data.queries import Ranking, rank_documents
+from rankforce.data.queries import QueryIndex, Ranking, index_queries, rank_documents
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import mark_missing
 from rankforce.forces.auto import Choice
@@ -35,20 +35,21 @@ from rankforce.training.eval_sets import (
     without_qid,
 )
 from rankforce.training.learnt import Learnt
-from rankforce.training.loop import ScoredSet, fit
+from rankforce.training.loop import fit
 from rankforce.training.members import member_settings
 from rankforce.training.prediction import (
     choose_steps,
     find_contributions,
     find_leaves,
 )
+from rankforce.training.run import ScoredSet
 from rankforce.training.settings import Settings, make_settings
 from rankforce.training.settings_table import DEFAULT, TABLE, Unsaid, settings_help
 from rankforce.training.watch import make_metrics
 
 
 class Ranker(Learnt):
-    """A ranker of boosted trees for any objective of :func:`rankforce.objective`.
+    """A ranker for any objective of :func:`rankforce.objective`: boosted trees, or a network.
 
     Every setting below goes by its name, or by one that LightGBM or XGBoost has for it, and so do
     parameters of the engine that grows the trees. With a `base` that is made of trees, those come
@@ -77,6 +78,7 @@ class Ranker(Learnt):
         objective: str | AnyObjective | Any = DEFAULT.objective,
         *,
         k: int | None = DEFAULT.k,
+        model: Any = DEFAULT.model,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: float = DEFAULT.learning_rate,
         num_leaves: int = DEFAULT.num_leaves,
@@ -208,7 +210,7 @@ class Ranker(Learnt):
             )
         if not (train.has_labels or train.sources or train.preferences is not None):
             raise RankforceError("training needs labels: give y")
-        base = open_base(self.base if init_model is None else init_model)
+        base = open_base(self.base if init_model is None else init_model, settings.kind)
         train = stand_on(base, train.with_missing(settings.missing))
         part = ScoredSet("training", train, _start_scores(base, train, init_score))
         beside = {"qid": eval_qid, "group": eval_group}
@@ -263,6 +265,8 @@ class Ranker(Learnt):
         self,
         X: Any,
         *,
+        qid: Any = None,
+        group: Any = None,
         num_iteration: int | None = None,
         init_score: Any = None,
         start_iteration: int = 0,
@@ -277,6 +281,7 @@ class Ranker(Learnt):
         """Scores, one per row: the higher, the better.
 
         They come from the trees up to the best iteration if training stopped early, else from all.
+        A network that sees whole lists needs `qid` or `group`, which trees leave alone.
         LightGBM's `start_iteration` and `num_iteration`, or XGBoost's `iteration_range` or
         `ntree_limit`, choose other trees. `pred_leaf` gives the leaf of each row in each tree
         instead, `pred_contrib` what :meth:`contributions` does. `raw_score`
@@ -295,6 +300,7 @@ class Ranker(Learnt):
         data = mark_missing(
             self._features(without_qid(X, model.feature_names)), model.parameters.get("missing")
         )
+        index = self._lists(X, data.shape[0], qid, group)
         threads = count_threads(self.threads)
         if pred_leaf:
             return find_leaves(model, data, steps, threads=threads)
@@ -302,15 +308,31 @@ class Ranker(Learnt):
         if start is None and not steps.start:
             start = X.init_score if isinstance(X, RankingData) else None
             if start is None and model.base is not None:
-                start = outside_scores(model.base, data)
+                start = outside_scores(model.base, data, index)
         if pred_contrib:
             found = find_contributions(model, data, steps, threads=threads)
             total = found[:, -1]
         else:
-            found = total = model.scores(data, steps=steps, threads=threads)
+            found = total = model.scores(data, steps=steps, threads=threads, index=index)
         if start is not None:
             total += np.asarray(start, dtype=np.float64)
         return found
+
+    @property
+    def needs_lists(self) -> bool:
+        """Whether the score of a document depends on the others of its query."""
+        check_is_fitted(self, "model_")
+        outside = getattr(self.model_.base, "needs_lists", False)
+        return bool(self.model_.scorer.needs_lists or outside)
+
+    def _lists(self, X: Any, rows: int, qid: Any, group: Any) -> QueryIndex | None:
+        """The queries of what is scored, where they are known and it takes them."""
+        if not self.needs_lists:
+            return None
+        if isinstance(X, RankingData):
+            return X.index
+        X, qid = split_qid(X, qid, group)
+        return None if qid is None and group is None else index_queries(rows, qid=qid, group=group)
 
     def contributions(self, X: Any) -> Floats:
         """How much each feature adds to the score of each row: SHAP values.
@@ -345,7 +367,7 @@ class Ranker(Learnt):
         >>> len(best.row) == len(data.sizes), set(best.rank.tolist())
         (True, {1})
         """
-        scores = self.predict(X)
+        scores = self.predict(X, qid=qid, group=group)
         if isinstance(X, RankingData):
             return rank_documents(scores, index=X.index, qid=X.qid, top=top)
         return rank_documents(scores, qid=qid, group=group, top=top)
@@ -400,7 +422,10 @@ class Ranker(Learnt):
         return of_queries(make_metrics(given, settings.make_objective(), k=settings.k)[:1])[0]
 
     def save(self, folder: str | Path) -> None:
-        """Write the model and a manifest (JSON) into `folder`; trees as LightGBM's own text."""
+        """Write the model and a manifest (JSON) into `folder`.
+
+        Trees are kept as LightGBM's own text, a network as a file of safetensors.
+        """
         check_is_fitted(self, "model_")
         self.model_.save(folder)
 

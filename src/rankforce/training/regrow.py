@@ -22,7 +22,7 @@ from rankforce.training.callbacks.base import (
     tell_step,
 )
 from rankforce.training.forces import Forces
-from rankforce.training.loop import ScoredSet, start_scores
+from rankforce.training.run import ScoredSet, start_scores
 from rankforce.training.settings import Settings
 from rankforce.training.watch import Evaluation, Watch
 

@@ -23,6 +23,7 @@ from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.base import Base
 from rankforce.training.members import describe_members
+from rankforce.training.networks import TREES
 from rankforce.training.settings import Settings
 from rankforce.training.settings_table import TABLE
 
@@ -34,7 +35,9 @@ def record(
     settings: Settings, objective: AnyObjective, metrics: Sequence[Metric], base: Base
 ) -> dict[str, Any]:
     """The settings that decide a model, as JSON can hold them."""
-    values = {name: getattr(settings, name) for name in _KEPT}
+    others = "network" if settings.kind == TREES else TREES
+    values = {name: getattr(settings, name) for name in _KEPT if TABLE[name].only != others}
+    values["model"] = settings.kind
     values["base"] = base.mark or settings.base
     values["objective"] = objective.name
     if isinstance(settings.objective, (AnyObjective, Mapping)):
@@ -131,9 +134,9 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
     if not model.parameters:
         return None  # a text alone: what version 0.1 left when it was killed at its first save
     names = {*model.parameters, *parameters} - _FREE
-    # A preset and members first, from which other defaults follow, and the metric, which follows
-    # from the objective where it is not given, last.
-    first = {"preset": -2, "members": -1, "eval_metric": 1}
+    # The model, a preset and members first, from which other defaults follow, and the metric, which
+    # follows from the objective where it is not given, last.
+    first = {"model": -3, "preset": -2, "members": -1, "eval_metric": 1}
     for name in sorted(names, key=lambda name: (first.get(name, 0), name)):
         old, new = model.parameters.get(name), parameters.get(name)
         if name == "learning_rate":

@@ -21,6 +21,7 @@ from rankforce.models.importance import check_kind
 from rankforce.models.model import Model
 from rankforce.training.aliases import same, translate
 from rankforce.training.eval_functions import OfRows
+from rankforce.training.networks import fill_in_network, kind_of_model
 from rankforce.training.presets import fill_in
 from rankforce.training.settings_table import DEFAULT, TABLE, Range, Values
 from rankforce.training.watch import make_metrics
@@ -63,6 +64,11 @@ class Settings(Values):
         return float(rates[max(tree, 0)] if isinstance(rates, list) else rates)
 
     @property
+    def kind(self) -> str:
+        """What is trained: "trees", or a network that is "linear", "mlp", "attention", "module"."""
+        return kind_of_model(self.model)
+
+    @property
     def thread_count(self) -> int:
         """Number of threads to use."""
         return count_threads(self.threads)
@@ -82,13 +88,13 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     engine = find_engine(given.get("engine"))
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
-    ours = _with_preset(ours)
+    ours = _with_preset(fill_in_network(ours))
     if ours.get("members") is not None:
         ours = _IN_COMMITTEE | ours
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:
         ours = _cutoff_from_truncation(ours)
     passed = {name: engine.parameters[name](value) for name, value in passed.items()}
-    if "learning_rate" in ours:
+    if "learning_rate" in ours and kind_of_model(ours.get("model", DEFAULT.model)) == "trees":
         trees = ours.get("n_estimators", DEFAULT.n_estimators)
         ours["learning_rate"] = _make_rate(ours["learning_rate"], trees)
     if ours.get("eval_at") is not None:

@@ -66,7 +66,9 @@ class Setting(NamedTuple):
 
     name: str
     default: Any
-    where: str  # it applies to the "objective", to "trees", to "training", or to the "run" alone
+    where: (
+        str  # it is of the "objective", of "trees", of a "network", of "training", or of the "run"
+    )
     about: str
     # What it may be: numbers, or one of these; None where that takes a check of its own.
     may: Range | tuple[Any, ...] | None = None
@@ -77,6 +79,7 @@ class Setting(NamedTuple):
     noted: bool = False  # is in a manifest although it is free
     unset: Any = None  # what it is like to leave it at None
     in_committee: Any = None  # what it is in one where the user does not say
+    only: str = ""  # "trees" or "network": models of another kind refuse it
 
     @property
     def help(self) -> str:
@@ -87,6 +90,7 @@ class Setting(NamedTuple):
         """
         default = self.unset if self.default is None else self.default
         beside = [] if default is None else [f"default {default}"]
+        beside += _shown_defaults(self.name)
         if self.in_committee is not None:
             beside.append(f"in a committee {self.in_committee}")
         if isinstance(self.may, Range):
@@ -96,14 +100,32 @@ class Setting(NamedTuple):
         return self.about + (f" ({'; '.join(beside)})" if beside else "")
 
 
+def _shown_defaults(name: str) -> list[str]:
+    """What a setting is in networks of each kind, in words.
+
+    >>> _shown_defaults("clip"), _shown_defaults("heads")
+    (['default 1.0'], ['4 of attention'])
+    """
+    kinds: dict[str, list[str]] = {}
+    for kind, own in NETWORKS.items():
+        if name in own and kind != "module":
+            kinds.setdefault(str(own[name]).strip("[]"), []).append(kind)
+    if [len(several) for several in kinds.values()] == [len(NETWORKS) - 1]:
+        return [f"default {value}" for value in kinds]
+    return [f"{value} of {' and '.join(several)}" for value, several in kinds.items()]
+
+
 def _setting(where: str, default: Any, about: str, may: Any = None, **more: Any) -> Any:
     more["also"] = tuple(more.get("also", "").split())
+    if where in ("trees", "network"):
+        more["only"] = where
     metadata = {"where": where, "about": about, "may": may, **more}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-_objective, _trees, _training, _run = (
-    functools.partial(_setting, where) for where in ("objective", "trees", "training", "run")
+WHERE = ("objective", "trees", "network", "training", "run")
+_objective, _trees, _network, _training, _run = (
+    functools.partial(_setting, where) for where in WHERE
 )
 
 
@@ -141,37 +163,41 @@ class Values:
     source: str | None = _objective(
         None, "labels to read where there are several", unset="the first")
 
+    model: Any = _training(
+        "trees", "what gives the scores: trees, linear, mlp, attention (a document in the context "
+        "of its list), or a torch.nn.Module of one's own", option="--model")
     norm: str = _training(
         "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
     step: str = _training(
-        "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step")
+        "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step",
+        only="trees")
     split: str | None = _training(
         None, "how splits are found: by Newton's gain, or by least squares of the forces, for "
         "which min_child_weight counts documents; the step is the same",
-        ("least-squares", "newton"), unset="newton")
+        ("least-squares", "newton"), unset="newton", only="trees")
     preset: str | None = _training(
         None, "settings for all that is not given: a committee of small trees, or fewer trees that "
-        "count more", ("best", "fast"), option="--preset")
+        "count more", ("best", "fast"), option="--preset", only="trees")
     base: Any = _training(
         None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
         "predict, or 'regressor', trees fitted to the labels", option="--base")
-    base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT)
+    base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT, only="trees")
     base_rate: float | None = _training(
         None, "how much each of them counts, 1 without shrinkage",
-        Range(0.0, whole=False, above=True), unset="the first learning_rate")
+        Range(0.0, whole=False, above=True), unset="the first learning_rate", only="trees")
     members: Any = _training(
         None, "rankers of a committee, whose trees are added up: how many, or a list of what each "
         "of them has of its own, an objective or a table of settings", option="--members",
-        metavar="N")
+        metavar="N", only="trees")
     member_weights: str | None = _training(
         None, "how much each member counts; other than equal it is chosen on the set that "
         "decides, or without one on folds of the training set", ("equal", "greedy", "linear"),
-        unset="equal")
+        unset="equal", only="trees")
     n_estimators: int = _training(
         _unsaid(100), "number of trees, of each member of a committee", COUNT, option="--trees",
         free=True, noted=True,
         also="num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
-        "num_boost_round nrounds max_iter")
+        "num_boost_round nrounds max_iter", only="trees")
     learning_rate: Any = _training(  # a number, or one for each tree
         _unsaid(0.1), "how much a tree counts", Range(0.0, whole=False, above=True),
         option="--learning-rate", also="shrinkage_rate eta")
@@ -194,11 +220,12 @@ class Values:
         0.0, "L2 penalty of leaves", AMOUNT, also="lambda_l2 l2_regularization lambda")
     subsample: float = _training(
         1.0, "share of the rows that a tree sees", SHARE, in_committee=0.7,
-        also="bagging_fraction sub_row bagging")
+        also="bagging_fraction sub_row bagging", only="trees")
     subsample_freq: int = _training(
-        1, "trees between two draws of rows, 0 for none", Range(0), also="bagging_freq")
+        1, "trees between two draws of rows, 0 for none", Range(0), also="bagging_freq",
+        only="trees")
     subsample_by: str = _training(
-        "row", "what is drawn as a whole", ("row", "query"), in_committee="query")
+        "row", "what is drawn as a whole", ("row", "query"), in_committee="query", only="trees")
     colsample_bytree: float = _trees(
         1.0, "share of the columns that a tree sees", SHARE, in_committee=0.5,
         also="feature_fraction sub_feature")
@@ -216,6 +243,35 @@ class Values:
         also="use_quantized_grad quantized")
     quantised_levels: int = _trees(
         64, "levels that forces are rounded to", Range(2, 126), also="num_grad_quant_bins")
+
+    epochs: int | None = _network(
+        None, "passes over the training set", COUNT, option="--epochs",
+        also="n_epochs num_epochs max_epochs")
+    batch_size: int | None = _network(
+        None, "documents that a batch of whole queries is filled to", COUNT)
+    hidden: Any = _network(None, "widths of the hidden layers, as 256,128,64")
+    dropout: float | None = _network(
+        None, "share of the hidden values that a step leaves out", Range(0.0, 0.95, whole=False))
+    noise: float | None = _network(
+        None, "standard deviation of noise that is added to features while learning", AMOUNT)
+    scaling: str | None = _network(
+        None, "how features are made alike: signed log1p and standardised, only standardised, by "
+        "their quantiles, or not at all", ("log", "standard", "quantile", "none"))
+    layers: int | None = _network(None, "layers of attention", COUNT)
+    heads: int | None = _network(None, "heads of a layer of attention", COUNT)
+    optimiser: str | None = _network(
+        None, "how weights move: AdamW, or sgd, plain steps along the forces of a query at a time",
+        ("adamw", "sgd"), also="optimizer")
+    weight_decay: float | None = _network(None, "how fast weights shrink (AdamW)", AMOUNT)
+    warmup: float | None = _network(
+        None, "share of the steps in which the learning rate grows; it falls behind them",
+        Range(0.0, 1.0, whole=False))
+    clip: float | None = _network(
+        None, "length that the gradient of a batch has at most",
+        Range(0.0, whole=False, above=True))
+    device: str | None = _run(
+        None, "where a network learns and scores", ("cpu", "cuda"), option="--device", unset="cpu",
+        free=True, noted=True)
 
     eval_metric: Any = _training(
         None, "metrics to watch, with commas; the first one decides", option="--metric",
@@ -236,15 +292,26 @@ class Values:
         None, "whether to show progress", SWITCH, free=True,
         unset="a live line in terminals, else log lines")
     importance_type: str | None = _run(
-        None, "kind of feature_importances_", unset="split", free=True, noted=True)
+        None, "kind of feature_importances_", unset="split", free=True, noted=True, only="trees")
     missing: float | None = _training(None, "number that stands for a missing value beside NaN")
-    engine: str | None = _training(None, "what grows the trees", unset="the fastest that can")
+    engine: str | None = _training(
+        None, "what grows the trees", unset="the fastest that can", only="trees")
     passed: dict[str, Any] = dataclasses.field(default_factory=dict)
     choice: Any = None  # what the objective "auto" became, and why
 # fmt: on
 
 
 DEFAULT = Values()
+
+# What settings of a network are where the user does not say; a module of one's own is an mlp here.
+_ALL = {"scaling": "log", "noise": 0.0, "optimiser": "adamw", "warmup": 0.05, "clip": 1.0}
+_DEEP = _ALL | {"batch_size": 2048, "hidden": [256, 128, 64], "dropout": 0.3, "weight_decay": 0.01}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "linear": _ALL | {"epochs": 60, "batch_size": 1024, "learning_rate": 0.01, "weight_decay": 0.0},
+    "mlp": _DEEP | {"epochs": 60, "learning_rate": 1e-3},
+    "attention": _DEEP | {"epochs": 60, "learning_rate": 1e-3, "layers": 2, "heads": 4},
+}
+NETWORKS["module"] = {n: v for n, v in NETWORKS["mlp"].items() if n not in ("hidden", "dropout")}
 TABLE: dict[str, Setting] = {
     field.name: Setting(field.name, field.default, **field.metadata)
     for field in dataclasses.fields(Values)
@@ -277,7 +344,7 @@ def settings_help() -> str:
     ...
     """
     parts = []
-    for where in ("objective", "trees", "training", "run"):
+    for where in WHERE:
         lines = [f"{where.capitalize()}:"]
         for one in TABLE.values():
             if one.where == where:

@@ -23,8 +23,8 @@ from rankforce.experiments.train import open_sets
 from rankforce.measures.scoreboard import Scoreboard
 from rankforce.training.committee import fit_members
 from rankforce.training.loading import make_ranker
-from rankforce.training.loop import ScoredSet
 from rankforce.training.ranker import Ranker
+from rankforce.training.run import ScoredSet
 
 # The first ranker: usable after seconds, and a measure of how long a tree takes.
 FIRST = {"n_estimators": LEAST, "learning_rate": 0.1, "early_stopping_rounds": None}

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.queries import QueryIndex
+from rankforce.models.base import FOREST
 from rankforce.models.forest.lightgbm_text import (
     feature_infos,
     feature_names,
@@ -39,7 +41,8 @@ SHOWN = ("learning_rate", "num_leaves", "max_depth", "seed")
 class Forest:
     """Trees, and what is known of their features. A `Scorer`."""
 
-    kind, file, step = "forest", "model.txt", "tree"
+    kind, file, step = FOREST, "model.txt", "tree"
+    is_sum, needs_lists = True, False
 
     def __init__(self, head: str, trees: list[Tree]) -> None:
         self.head = head  # what stands before the trees in the text
@@ -103,8 +106,16 @@ class Forest:
             self._kept = steps.stop, stack(self.trees[: steps.stop])
         return self._kept[1]
 
-    def add_scores(self, features: Any, steps: range, out: Floats, *, threads: int) -> None:
-        """Add what some trees give each row to `out`."""
+    def add_scores(
+        self,
+        features: Any,
+        steps: range,
+        out: Floats,
+        *,
+        threads: int,
+        index: QueryIndex | None = None,
+    ) -> None:
+        """Add what some trees give each row to `out`; lists do not matter."""
         add_scores(self._nodes(steps), features, out, threads=threads)
 
     def leaves(self, features: Any, steps: range, *, threads: int) -> NDArray[np.int32]:

@@ -10,11 +10,18 @@ from rankforce.training.watch import Evaluation
 
 
 class Progress:
-    """A callback that shows trees as they come; `wish` and `stream` are those of a `Voice`."""
+    """A callback that shows steps as they come; `wish` and `stream` are those of a `Voice`."""
 
-    def __init__(self, total: int, wish: bool | None, *, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        total: int,
+        wish: bool | None,
+        *,
+        step: str = "tree",
+        stream: TextIO | None = None,
+    ) -> None:
         self._voice = Voice(wish, stream=stream)
-        self._total = total
+        self._total, self._step = total, step
         # The first tree of this run, and when it was there: set-up is in its time.
         self._first: tuple[int, float] | None = None
 
@@ -41,7 +48,16 @@ class Progress:
         self._first = self._first or (done, seconds)
         fresh, since = done - self._first[0], seconds - self._first[1]
         speed = fresh / max(since, 1e-9) if fresh else None
-        text = describe(done, self._total, found, best, speed=speed, seconds=seconds, seen=seen)
+        text = describe(
+            done,
+            self._total,
+            found,
+            best,
+            speed=speed,
+            seconds=seconds,
+            seen=seen,
+            step=self._step,
+        )
         self._voice.for_now(text, always=is_first or is_end)
 
 
@@ -54,8 +70,9 @@ def describe(
     speed: float | None,
     seconds: float,
     seen: str = "",
+    step: str = "tree",
 ) -> str:
-    """One line: iteration, metrics, diagnostics, trees a second if known, and the time.
+    """One line: iteration, metrics, diagnostics, steps a second if known, and the time.
 
     >>> found = [Evaluation("valid_0", "ndcg@10", 0.4512, True)]
     >>> describe(50, 200, found, 48, speed=5.0, seconds=11.0)
@@ -65,12 +82,12 @@ def describe(
     >>> describe(200, 200, [], None, speed=5.0, seconds=41.0)
     'tree 200/200  5.0 trees/s  0:41 in all'
     """
-    parts = [f"tree {done}/{total}"]
+    parts = [f"{step} {done}/{total}"]
     parts += [f"{one.dataset_name} {one.metric_name} {one.metric_value:.4f}" for one in found]
     parts += [f"best {best}"] if best is not None else []
     parts += [seen] if seen else []
     if speed is not None:
-        parts.append(f"{speed:.1f} trees/s" if speed >= 0.1 else f"{1 / speed:.0f} s/tree")
+        parts.append(f"{speed:.1f} {step}s/s" if speed >= 0.1 else f"{1 / speed:.0f} s/{step}")
     if done == total:
         parts.append(f"{clock(round(seconds))} in all")
     elif speed is not None:

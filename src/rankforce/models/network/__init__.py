@@ -1,0 +1,1 @@
+"""Rankers that are PyTorch modules; nothing outside this folder imports PyTorch."""

@@ -1,0 +1,333 @@
+"""Descent: the forces on a batch of whole queries, one pass back through the network, and again.
+
+The gradient of the cost is the sum over documents of -lambda times the gradient of the score
+(Burges 2010): lambdas are the gradients of the scores, and no pair needs a pass of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from rankforce.common.draws import hash_numbers
+from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
+from rankforce.models.forest.forest import Forest
+from rankforce.models.model import Model
+from rankforce.models.network.encoder import Encoder
+from rankforce.models.network.modules import Encode
+from rankforce.models.network.network import Network, find_ranges, inputs_of
+from rankforce.models.network.scoring import open_body, put_state, take_state, threads_of_torch
+from rankforce.models.outside import fingerprint_of
+from rankforce.training.base import Base
+from rankforce.training.callbacks.base import Callback, Seconds
+from rankforce.training.callbacks.theirs import Wish
+from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches
+from rankforce.training.network.influence import find_influence
+from rankforce.training.network.steps import make_optimiser, put_memory, rate_at, take_memory
+from rankforce.training.run import Run, ScoredSet
+from rankforce.training.settings import Settings
+
+_SHAPE = ("hidden", "dropout", "layers", "heads")
+_SHOWN = 3  # names in a note
+
+
+class Descent(Run):
+    """A run whose steps are epochs: passes over the queries in batches."""
+
+    step = "epoch"
+
+    def __init__(
+        self,
+        settings: Settings,
+        train: ScoredSet,
+        valid: Sequence[ScoredSet],
+        callbacks: Sequence[Callback],
+        wish: Wish,
+        base: Base,
+    ) -> None:
+        self.device = check_device(settings)
+        self.is_watched = bool(callbacks)  # somebody may look at scores of the training set
+        self.spent = 0.0  # seconds in the objective
+        super().__init__(
+            settings,
+            train,
+            valid,
+            callbacks,
+            wish,
+            base,
+            base_steps=0,
+            steps=int(settings.epochs or 0),
+        )
+        self.starts = [scores.copy() for scores in self.scores]  # what the network adds to
+        self._say_start()
+        network = self._make_network()
+        self.body = open_body(network, seed=settings.seed).to(self.device)
+        self._start_from_trees()
+        self.optimiser = make_optimiser(self.body, settings)
+        self.model = self._make_model(network)
+        self.network: Network = self.model.scorer
+        inputs = self.network.inputs(train.data.features)
+        self.feed = Feed(
+            inputs, self.forces.index, Encode(network.encoder).to(self.device), self.device
+        )
+        self.ready = self._open_forces()
+        self._check_forces()
+
+    def _make_network(self) -> Network:
+        """A network without weights: how features get to it, and what it is made of."""
+        settings, data = self.settings, self.sets[0].data
+        kind, own = settings.kind, settings.kind == "module"
+        trees = self.base.model
+        forest = None if trees is None else Forest(trees.scorer.head, self.base.trees)
+        shape: dict[str, Any] = {"model": kind, "lists": kind == "attention"}
+        if own:
+            takes = inspect.signature(settings.model.forward).parameters
+            shape |= {"lists": "sizes" in takes, "class": type(settings.model).__name__}
+        else:
+            values = {name: getattr(settings, name) for name in _SHAPE}
+            shape |= {name: value for name, value in values.items() if value is not None}
+        names, codes, scaling = data.feature_names, data.categorical, str(settings.scaling)
+        if forest is not None:
+            names, codes, scaling = [f"tree {n}" for n in range(len(forest))], [], "none"
+        inputs = inputs_of(forest, data.features)
+        encoder = Encoder.fit(
+            inputs, names=names, categorical=codes, scaling=scaling, flags=not own
+        )
+        ranges = find_ranges(data.features, data.categorical)
+        network = Network(shape, encoder, data.feature_names, ranges, forest)
+        network.device = self.device
+        if own:
+            check_place(settings.model, self.device)
+            network.module = settings.model
+        if encoder.constant:
+            self.progress.say(describe_constant(encoder.constant))
+        return network
+
+    def _start_from_trees(self) -> None:
+        """A linear ranker on trees starts as their sum."""
+        if self.base.model is not None:
+            torch.nn.init.ones_(self.body.weight.weight)
+
+    def _make_model(self, network: Network) -> Model:
+        """A model without an epoch, or with those that a checkpoint has."""
+        base = Base(outside=self.base.outside)
+        model = self._new_model(network, base if self.base.model is None else self.base)
+        model.base = base.outside
+        found = self._find_earlier(model)
+        if base.outside is not None and found is None:
+            model.base_mark = fingerprint_of(base.outside, network.ranges)
+        if found is None:
+            self.before = self._scores_of(0) if self.is_watched else self.scores[0]
+            return model
+        earlier: Network = found.scorer
+        earlier.device, earlier.module = self.device, network.module
+        model.scorer, model.used = earlier, found.used
+        put_state(self.body, earlier.states[earlier.epochs])
+        put_memory(self.optimiser, earlier.memory)
+        self.watch.take(found.history, model.steps)
+        self.before = self.scores[0]
+        return model
+
+    def _open_forces(self) -> Any:
+        """The objective on the training set, where the network is."""
+        if self.device == "cpu":
+            return self.forces.ready
+        from rankforce.forces.cuda import to_cuda
+
+        return to_cuda(self.forces.ready)
+
+    def _check_forces(self) -> None:
+        """Refuse a training set without any force: nothing would ever move."""
+        queries = len(self.forces.index.sizes)
+        draws = np.random.default_rng(self.settings.seed).normal(size=self.sets[0].data.rows)
+        for scores in (self.starts[0], draws):
+            lam, _ = self.forces.ready.gradients(scores, threads=self.threads)
+            if lam.any():
+                return
+        raise RankforceError(f"{self._nothing()} ({queries} queries)")
+
+    def go(self) -> None:
+        """Make the epochs that are missing."""
+        begin = self.model.steps
+        is_over = self._tell_start(begin)
+        with threads_of_torch(self.threads):
+            for epoch in range(begin, self.total):
+                if is_over:
+                    break
+                begun, self.spent = perf_counter(), 0.0
+                before = self.scores[0]
+                self._learn(epoch)
+                self._keep(epoch)
+                seconds = Seconds(self.spent, perf_counter() - begun)
+                lam, hess = self.forces.at(before, epoch) if self.is_watched else (before, before)
+                is_over = self._tell_step(epoch, begin, lam, hess, seconds)
+        self.end(None)
+
+    def _learn(self, epoch: int) -> None:
+        """One pass over the queries."""
+        settings = self.settings
+        index = self.forces.index
+        documents = None if settings.optimiser == "sgd" else settings.batch_size
+        order = draw_order(index, settings.seed, epoch)
+        batches = list(fill_batches(order, index.sizes, documents))
+        self.body.train()
+        with keyed_draws(settings.seed, epoch, self.device):
+            for number, queries in enumerate(batches):
+                share = (epoch + (number + 1) / len(batches)) / self.total
+                for group in self.optimiser.param_groups:
+                    group["lr"] = rate_at(settings, share)
+                with said_in_words(settings, epoch, number):
+                    self._step(queries, epoch)
+
+    def _step(self, queries: Numbers, epoch: int) -> None:
+        """Move the weights along the forces on the documents of some queries."""
+        settings = self.settings
+        x, sizes, rows = self.feed.batch(queries)
+        if settings.noise:
+            dense = self.network.encoder.dense
+            x = x.clone()
+            x[:, :dense] += settings.noise * torch.randn_like(x[:, :dense])
+        self.optimiser.zero_grad(set_to_none=True)
+        scores = self.body(x, sizes)
+        lam = self._forces(queries, scores.detach(), rows, epoch)
+        # Plain descent takes the sum over the pairs of its query.
+        scores.backward(lam.to(scores.dtype) * (-1.0 / len(queries)))
+        if settings.optimiser != "sgd" and settings.clip:
+            torch.nn.utils.clip_grad_norm_(self.body.parameters(), settings.clip)
+        self.optimiser.step()
+
+    def _forces(self, queries: Numbers, scores: Any, rows: Numbers, epoch: int) -> Any:
+        """Forces on the documents of a batch."""
+        begun = perf_counter()
+        start, weight = self.starts[0][rows], self.sets[0].data.row_weight
+        options = {"norm": self.settings.norm, "iteration": epoch}
+        part = self.ready.take(queries)
+        if self.device == "cpu":
+            lam, _ = part.gradients(
+                start + scores.double().numpy(), threads=self.threads, **options
+            )
+            found = torch.from_numpy(lam)
+        else:
+            whole = torch.from_numpy(start).to(scores) + scores.float()
+            found, _ = part.gradients(whole, **options)
+        if weight is not None:
+            found = found * torch.from_numpy(weight[rows]).to(found)
+        self.spent += perf_counter() - begun
+        return found
+
+    def _keep(self, epoch: int) -> None:
+        """The weights behind an epoch, and the scores that they give."""
+        best = self.stopped_at or self.watch.best
+        self.network.add_epoch(take_state(self.body), take_memory(self.optimiser), best=best)
+        self.model.used = self.model.steps
+        for number in range(0 if self.is_watched else 1, len(self.sets)):
+            self.scores[number] = self._scores_of(number)
+            if not np.isfinite(self.scores[number]).all():
+                raise RankforceError(not_finite(self.settings, epoch))
+
+    def _scores_of(self, number: int) -> Floats:
+        """Scores of a data set by the network as it is."""
+        one, total = self.sets[number], self.starts[number].copy()
+        scorer = self.model.scorer if hasattr(self, "model") else None
+        if scorer is not None and len(scorer):
+            steps = range(len(scorer))
+            scorer.add_scores(
+                one.data.features, steps, total, threads=self.threads, index=one.data.index
+            )
+        return total
+
+    def end(self, why: str | None) -> None:
+        """Leave a usable model; only a run that was interrupted may go on."""
+        super().end(why)
+        if self.model.finished:
+            self.network.settle(self.model.used)
+            self.network.influence = find_influence(
+                self.network, self.model.used, self.sets[0].data
+            )
+
+    def _nothing(self) -> str:
+        if len(np.unique(self.sets[0].data.labels)) < 2 and not self.sets[0].data.sources:
+            return "all labels are the same: there is nothing to learn"
+        return "no query has a pair of documents that push each other: there is nothing to learn"
+
+
+def check_device(settings: Settings) -> str:
+    """Where to learn; an error if PyTorch has no such device."""
+    device = settings.device or "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RankforceError("device is 'cuda', and PyTorch sees no GPU here: choose 'cpu'")
+    return device
+
+
+def check_place(module: Any, device: str) -> None:
+    """Refuse a module whose weights are elsewhere than the data, or that has none."""
+    weights = [*module.parameters()]
+    if not any(one.requires_grad for one in weights):
+        raise RankforceError(f"the module {type(module).__name__} has no weights that could learn")
+    for one in weights:
+        if one.device.type != device:
+            raise RankforceError(
+                f"the module {type(module).__name__} is on {one.device.type!r}, and the data on "
+                f"{device!r}: move it with .to({device!r}), or give device={one.device.type!r}"
+            )
+
+
+def describe_constant(names: Sequence[str]) -> str:
+    """A sentence about features that say nothing.
+
+    >>> describe_constant(["a", "b", "c", "d"])
+    "4 features have one value in all of training ('a', 'b', 'c', ...): they are left out"
+    """
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    count = len(names)
+    several = "1 feature has" if count == 1 else f"{count} features have"
+    they = "it is" if count == 1 else "they are"
+    return f"{several} one value in all of training ({shown}): {they} left out"
+
+
+@contextmanager
+def keyed_draws(seed: int, epoch: int, device: str) -> Iterator[None]:
+    """Random numbers of PyTorch that seed and epoch decide; those of others stay as they are."""
+    with torch.random.fork_rng(devices=[] if device == "cpu" else None):
+        torch.manual_seed(int(hash_numbers(seed, epoch) >> np.uint64(1)))
+        yield
+
+
+@contextmanager
+def said_in_words(settings: Settings, epoch: int, number: int) -> Iterator[None]:
+    """What goes wrong in a batch, in one sentence."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise RankforceError(too_large(settings)) from None
+    except RankforceError as error:
+        if "scores must be finite" in str(error):
+            raise RankforceError(not_finite(settings, epoch)) from None
+        raise
+    except RuntimeError as error:
+        if "not enough memory" in str(error) or "can't allocate memory" in str(error):
+            raise RankforceError(too_large(settings)) from None
+        raise
+
+
+def too_large(settings: Settings) -> str:
+    """What to say of a batch that does not fit."""
+    return (
+        f"a batch does not fit into memory: give a smaller batch_size than {settings.batch_size}, "
+        "or a smaller network"
+    )
+
+
+def not_finite(settings: Settings, epoch: int) -> str:
+    """What to say of scores that ran away."""
+    return (
+        f"scores are not finite in epoch {epoch + 1}: a smaller learning_rate than "
+        f"{settings.learning_rate:g} may help, or other scaling of the features"
+    )

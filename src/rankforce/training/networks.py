@@ -1,0 +1,82 @@
+"""Settings of networks: which model is which kind, and what it has where the user does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankforce.common.checks import check_whole
+from rankforce.common.errors import RankforceError
+from rankforce.training.settings_table import DEFAULT, NETWORKS, TABLE
+
+TREES, MODULE = "trees", "module"
+
+
+def kind_of_model(given: Any) -> str:
+    """The kind of model that the setting `model` names.
+
+    >>> kind_of_model("mlp")
+    'mlp'
+    >>> kind_of_model("cnn")
+    Traceback (most recent call last):
+    rankforce.RankforceError: model is 'cnn': choose 'trees', 'linear', 'mlp', 'attention' or a
+    torch.nn.Module
+    """
+    if isinstance(given, str) and (given == TREES or given in NETWORKS):
+        return given
+    if hasattr(given, "state_dict") and hasattr(given, "forward"):
+        return MODULE
+    choices = ", ".join(repr(kind) for kind in (TREES, *NETWORKS) if kind != MODULE)
+    raise RankforceError(f"model is {given!r}: choose {choices} or a torch.nn.Module")
+
+
+def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with those that a network of its kind has; what is of other models is refused.
+
+    >>> fill_in_network({"model": "mlp", "epochs": 5})["epochs"]
+    5
+    >>> fill_in_network({"model": "mlp", "num_leaves": 5})
+    Traceback (most recent call last):
+    rankforce.RankforceError: num_leaves is a setting of trees, and the model is 'mlp': leave it out
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    kind = kind_of_model(said.get("model", DEFAULT.model))
+    for name in said:
+        only = TABLE[name].only if name in TABLE else ""
+        if only and (only == TREES) != (kind == TREES):
+            of = "trees" if only == TREES else "networks"
+            raise RankforceError(
+                f"{name} is a setting of {of}, and the model is {kind!r}: leave it out"
+            )
+    if kind == TREES:
+        if said.get("device") == "cuda":
+            raise RankforceError(
+                "device is 'cuda', and trees are grown on the CPU: choose 'cpu', or a network as "
+                "model"
+            )
+        return dict(given)
+    own = NETWORKS[kind]
+    for name in ("hidden", "dropout", "layers", "heads"):
+        if name in said and name not in own:
+            raise RankforceError(f"{name} is {said[name]!r}: a model {kind!r} has none")
+    found = own | dict(given)
+    found |= {name: value for name, value in own.items() if found[name] is None}
+    if "hidden" in found:
+        found["hidden"] = _widths(found["hidden"])
+    if isinstance(found["learning_rate"], (list, tuple)) or callable(found["learning_rate"]):
+        raise RankforceError(
+            "learning_rate is a number for networks: warmup and epochs say how it changes"
+        )
+    return found
+
+
+def _widths(given: Any) -> list[int]:
+    """Widths of layers from a list, a number or a text such as "256,128".
+
+    >>> _widths("256,128")
+    [256, 128]
+    """
+    if isinstance(given, str):
+        given = [int(part) if part.strip().isdigit() else part for part in given.split(",")]
+    several = given if isinstance(given, (list, tuple)) else [given]
+    return [check_whole("hidden", width, least=1) for width in several]
