@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rankforce.kernels.compile import cache_folder
 from rankforce.kernels.cuda.device import Scores, source
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -81,8 +82,8 @@ def compiled(files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> cty
             f'extern "C" void run_{name}(unsigned blocks, unsigned count, Bound* b, Call* c) {{\n'
             f"    run_grid(blocks, count, [&] {{ {name}(*b, *c); }});\n}}\n"
         )
-    folder = Path(tempfile.gettempdir()) / "rankforce-cuda-on-processor"
-    folder.mkdir(exist_ok=True)
+    folder = cache_folder() / "cuda-on-processor"
+    folder.mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
     shim = (here / "processor.h").read_text(encoding="utf-8")
     code = hashlib.sha256((text + shim + repr(macros)).encode()).hexdigest()[:16]

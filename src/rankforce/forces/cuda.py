@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,6 +30,13 @@ class CudaMoment(NamedTuple):
     norm: str
     iteration: int
     totals: Any = None  # on the device, of each query: as those of a `Moment`
+
+
+class _Ruled(NamedTuple):
+    """An objective of pairs as the kernels are compiled for it."""
+
+    macros: dict[str, Any]
+    classes: int  # runs of equal labels of a query at most, and one more
 
 
 class CudaReady(ABC):
@@ -79,7 +87,7 @@ class CudaReady(ABC):
         return self.at(chosen, launch.choose(self._device, query, self.sizes[chosen]))
 
     def _given(self, scores: Any) -> Scores:
-        given = self._device.scores(scores)
+        given: Scores = self._device.scores(scores)
         if tuple(given.array.shape) != (self.rows,):
             shape = tuple(given.array.shape)
             raise RankforceError(f"scores have shape {shape}, but there are {self.rows} labels")
@@ -125,34 +133,32 @@ class _Pairs(CudaReady):
     """An objective of pairs whose weights the GPU finds."""
 
     def __init__(
-        self,
-        device: Any,
-        chosen: Chosen,
-        objective: Any,
-        macros: dict[str, Any],
-        bound: launch.Bound,
+        self, device: Any, chosen: Chosen, objective: Any, ruled: _Ruled, bound: launch.Bound
     ) -> None:
         super().__init__(device, chosen)
         self._objective = objective
-        self._macros = macros
+        self._ruled = ruled
         self._bound = bound
+        self._plan = functools.cache(self._make_plan)
+
+    def _make_plan(self, is_apart: bool, is_cost: bool) -> launch.Plan:
+        macros = self._ruled.macros | {"APART": int(is_apart), "COST": int(is_cost)}
+        return launch.plan_pairs(self._device, self._chosen, macros, self._ruled.classes)
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of all pairs."""
         call = self._call(self._objective, moment, lam=lam, hess=hess)
         is_apart = call["norm"] in (layout.LIGHTGBM_NORM, layout.APART_NORM)
-        macros = self._macros | {"APART": int(is_apart), "COST": 0}
-        launch.push_pairs(self._bound, self._chosen, macros, call)
+        launch.run(self._bound, self._plan(bool(is_apart), False), call, len(self.sizes))
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Costs of all pairs."""
         call = self._call(self._objective, moment, costs=costs)
-        macros = self._macros | {"APART": 0, "COST": 1}
-        launch.push_pairs(self._bound, self._chosen, macros, call)
+        launch.run(self._bound, self._plan(False, True), call, len(self.sizes))
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same arrays, and other queries."""
-        return _Pairs(self._device, chosen, self._objective, self._macros, self._bound)
+        return _Pairs(self._device, chosen, self._objective, self._ruled, self._bound)
 
 
 class _Lists(CudaReady):
@@ -165,16 +171,17 @@ class _Lists(CudaReady):
         self._objective = objective
         self._kernel = kernel
         self._bound = bound
+        self._plan = launch.plan_lists(device, chosen, kernel)
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of whole lists."""
         call = self._call(self._objective, moment, lam=lam, hess=hess)
-        launch.push_lists(self._bound, self._chosen, self._kernel, call)
+        launch.run(self._bound, self._plan, call, len(self.sizes))
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Costs of whole lists."""
         call = self._call(self._objective, moment, costs=costs)
-        launch.push_lists(self._bound, self._chosen, self._kernel, call)
+        launch.run(self._bound, self._plan, call, len(self.sizes))
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same arrays, and other queries."""
@@ -198,6 +205,7 @@ class _Mixed(CudaReady):
         self._steps = steps
         self._weights, self._norm = self._mixed = mixed
         self._bound = bound
+        self._plan = launch.plan_lists(device, chosen, "norm_sums")
 
     def _now(self, iteration: int) -> list[tuple[float, CudaReady, bool]]:
         """The objectives that count now, and how much."""
@@ -231,7 +239,7 @@ class _Mixed(CudaReady):
             arrays = {"lam": lam, "hess": hess, "totals": sums}
             where = {name: self._address(array) for name, array in arrays.items()}
             call = launch.make_call(self._device, self._chosen, **norm, **where)
-            launch.push_lists(self._bound, self._chosen, "norm_sums", call)
+            launch.run(self._bound, self._plan, call, len(self.sizes))
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Add up those of the parts."""
@@ -311,9 +319,9 @@ def bring(device: Any, ready: Ready, chosen: Chosen) -> CudaReady:
         kernel = "push_points" if isinstance(ready, PreparedPoints) else "push_lists"
         return _Lists(device, chosen, ready.objective, kernel, launch.bind(device, arrays, {}))
     if isinstance(ready, Prepared) and ready._rules.exact.kind != layout.BY_USER:
-        macros = _macros(ready._rules)
-        bound = _bind_pairs(device, ready, macros)
-        return _Pairs(device, chosen, ready.objective, macros, bound)
+        ruled = _Ruled(_macros(ready._rules), 1 + _most_classes(ready))
+        bound = _bind_pairs(device, ready, ruled.macros)
+        return _Pairs(device, chosen, ready.objective, ruled, bound)
     return _OnProcessor(device, chosen, ready)
 
 
@@ -341,7 +349,13 @@ def _macros(ruled: Ruled) -> dict[str, Any]:
         "NEEDS_RANK": int(needs_rank),
         "SIGMOID": int(rules.is_sigmoid),
         "CENTERED": int(rules.center != 0.0),
+        "TIERED": int(rules.is_tiered),
     }
+
+
+def _most_classes(ready: Prepared) -> int:
+    """Runs of equal labels of a query, at most."""
+    return int(np.diff(ready._data[1].class_pointer).max(initial=1)) - 1
 
 
 def _bind_pairs(device: Any, ready: Prepared, macros: dict[str, Any]) -> launch.Bound:

@@ -59,6 +59,7 @@ struct Call {
     unsigned char* scratch;  // one piece for each block; none if documents fit shared memory
     Whole piece;             // bytes of a piece
     Whole room;              // documents of a piece
+    Whole classes;           // and runs of equal labels, with one behind the last
     Whole norm;
     Bits seed, iteration;
     Whole is_step;
@@ -75,6 +76,18 @@ __device__ inline int warps() { return blockDim.x / WARP; }
 
 __device__ inline Whole row_at(const Call& call, const Job& job, int i) {
     return call.row ? call.row[job.start + i] : job.start + i;
+}
+
+// Where there are more warps than chunks of work, each chunk is cut into 2^shift slices.
+__device__ inline int slice_shift(int chunks) {
+    int shift = 0;
+    while (chunks << (shift + 1) <= warps()) ++shift;
+    return shift;
+}
+
+// Where a slice of `count` things begins; the next one begins where it ends.
+__device__ inline int slice_start(int count, int slice, int shift) {
+    return (int)((Whole)count * slice >> shift);
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-"""The GPU as the launchers see it, through CuPy: memory, compiled code, and other libraries' arrays.
+"""The GPU as the launchers see it, through CuPy: memory, compiled code, arrays of callers.
 
 CuPy keeps compiled code on disk, keyed by source and options.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 
 CUDA = 2  # of DLPack's kinds of devices
+_NOTHING = contextlib.nullcontext()
 
 
 class Scores(NamedTuple):
@@ -36,7 +37,8 @@ class Device:
         facts = cupy.cuda.Device(self.number).attributes
         self.processors = int(facts["MultiProcessorCount"])
         self.shared = int(facts["MaxSharedMemoryPerBlockOptin"])  # bytes that a block may have
-        self._compiled = functools.lru_cache(maxsize=None)(self._compile)
+        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._compiled = functools.cache(self._compile)
 
     def upload(self, values: Any) -> Any:
         """An array in the GPU's memory."""
@@ -77,9 +79,11 @@ class Device:
         arguments: tuple[Any, ...],
     ) -> None:
         """Run a kernel of these files with `blocks` of `threads` and bytes of `shared` memory."""
-        kernel = self._compiled(files, macros).get_function(name)
-        if shared > kernel.max_dynamic_shared_size_bytes:
-            kernel.max_dynamic_shared_size_bytes = shared
+        key = files, macros, name, shared
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._compiled(files, macros).get_function(name)
+            kernel.max_dynamic_shared_size_bytes = max(shared, kernel.max_dynamic_shared_size_bytes)
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
     def _compile(self, files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> Any:
@@ -101,7 +105,7 @@ class Device:
         self._check_number(array.device.id)
         array = self._cupy.ascontiguousarray(array, np.float32)
         empty = functools.partial(self._cupy.empty, dtype=np.float32)
-        return Scores(array, self.pointer(array), empty, contextlib.nullcontext())
+        return Scores(array, self.pointer(array), empty, _NOTHING)
 
     def _of_torch(self, torch: Any, given: Any) -> Scores:
         if given.device.type != "cuda":
@@ -111,10 +115,9 @@ class Device:
         self._check_number(given.device.index)
         array = given.detach().to(torch.float32).contiguous()
         empty = functools.partial(torch.empty, dtype=torch.float32, device=array.device)
-        stream = torch.cuda.current_stream(array.device).cuda_stream
-        return Scores(
-            array, array.data_ptr(), empty, self._cupy.cuda.ExternalStream(stream, self.number)
-        )
+        own = torch.cuda.current_stream(array.device).cuda_stream
+        stream = self._cupy.cuda.ExternalStream(own, self.number) if own else _NOTHING
+        return Scores(array, array.data_ptr(), empty, stream)
 
     def _check_number(self, number: int) -> None:
         if number != self.number:

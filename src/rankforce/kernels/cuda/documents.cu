@@ -1,30 +1,34 @@
 // A query's documents in label order, highest label first: everything that a pair looks at.
 
 template <typename Real>
-struct alignas(4 * sizeof(Real)) Document {
-    Real score, e, u, g;  // e = exp(sigma * score) around the middle of the query; value of the rank
+struct alignas(2 * sizeof(Real)) Document {
+    Real e, g;  // e = exp(sigma * score) around the middle of the query; value of the rank
 };
 
-// Rows of `room` numbers each; launch.py counts them, by the same macros.
+// Rows of `room` numbers each, and a table of the query's labels; launch.py counts them, by the same
+// macros. What stands in `given` and `by_place` gives way to forces.
 template <typename Real>
 struct Room {
     double* slots;
     Document<Real>* docs;
-    Real *lam, *hess;
+    Real *score, *lam, *hess;
     Real *side, *distance, *correction;
-    int *rank, *order, *member, *inside, *label_class, *need, *left;
-    float* given;  // scores and ranks by place, before there are forces
+    int *rank, *order, *inside, *class_of, *member, *label_class, *need, *left;
+    Real* class_u;  // label term of each run of equal labels
+    int *class_start, *tier_start, *tier_stop;
+    float* given;  // scores and ranks by place
     int* by_place;
     int stride;
 };
 
 template <typename Real>
-__device__ Room<Real> carve(unsigned char* piece, int room) {
+__device__ Room<Real> carve(unsigned char* piece, int room, int classes) {
     Room<Real> all;
     all.stride = room;
     all.slots = (double*)piece;
     Real* reals = (Real*)(piece + 4 * SLOTS * sizeof(double));
-    all.docs = (Document<Real>*)reals;
+    all.docs = (Document<Real>*)reals;  // keys of a sort take the place of the first four rows
+    all.score = reals + 2 * room;
     all.lam = reals + 4 * room;
     all.hess = reals + 5 * room;
     all.given = (float*)all.lam;
@@ -36,14 +40,19 @@ __device__ Room<Real> carve(unsigned char* piece, int room) {
     if (KIND == BY_DISTANCE) next += room;
     all.correction = next;
     if (CORRECTED) next += room;
-    int* integers = (int*)next;
-    all.rank = integers;
-    all.order = integers + room;
-    all.member = PAIR_SET >= EXTENDED ? integers + 3 * room : all.order;
-    all.inside = integers + 2 * room;
-    all.label_class = integers + 4 * room;
-    all.need = integers + 5 * room;
-    all.left = integers + 6 * room;
+    all.class_u = next;
+    int* integers = (int*)(next + classes);
+    all.class_start = integers;
+    all.tier_start = all.class_start + classes;
+    all.tier_stop = all.tier_start + classes;
+    all.rank = integers + (TIERED ? 3 : 1) * classes;
+    all.order = all.rank + room;
+    all.inside = all.order + room;
+    all.class_of = all.inside + room;
+    all.member = PAIR_SET >= EXTENDED ? all.class_of + room : all.order;
+    all.label_class = all.member + room;
+    all.need = all.label_class + room;
+    all.left = all.need + room;
     return all;
 }
 
@@ -51,45 +60,47 @@ __device__ Room<Real> carve(unsigned char* piece, int room) {
 struct Query {
     int n;
     Whole first;  // its first place in the whole set
-    const int *class_start, *tier_start, *tier_stop;
+    Whole first_class;
     int classes;
     int positive;
     double scale;
-    double low, high;
+    double low, high;  // scores
 };
 
 __device__ inline Query query_of(const Bound& bound, int q) {
     Query query;
     query.first = bound.pointer[q];
     query.n = (int)(bound.pointer[q + 1] - query.first);
-    Whole first = bound.class_pointer[q];
-    query.classes = (int)(bound.class_pointer[q + 1] - first) - 1;
-    query.class_start = bound.class_start + first;
-    query.tier_start = bound.tier_start + first;
-    query.tier_stop = bound.tier_stop + first;
+    query.first_class = bound.class_pointer[q];
+    query.classes = (int)(bound.class_pointer[q + 1] - query.first_class) - 1;
     query.positive = bound.positive[q];
     query.scale = bound.scale[q];
     return query;
 }
 
-// The documents that one is paired with: hi are first..above-1, lo are below..stop-1.
-struct Reach {
-    int first, above, below, stop;
-};
-
-__device__ inline Reach reach_of(const Query& query, int p) {
+// The run of equal labels that a document is in.
+template <typename Real>
+__device__ inline int class_at(const Query& query, int p, const Room<Real>& room) {
     int c = 0, last = query.classes;
     while (last - c > 1) {
         int middle = (c + last) / 2;
-        if (query.class_start[middle] <= p) c = middle;
+        if (room.class_start[middle] <= p) c = middle;
         else last = middle;
     }
-    Reach reach;
-    reach.first = query.tier_start[c];
-    reach.above = query.class_start[c];
-    reach.below = query.class_start[c + 1];
-    reach.stop = query.tier_stop[c];
-    return reach;
+    return c;
+}
+
+template <typename Real>
+__device__ void load_classes(const Bound& bound, const Query& query, Room<Real>& room) {
+    for (int c = threadIdx.x; c <= query.classes; c += blockDim.x) {
+        int start = bound.class_start[query.first_class + c];
+        room.class_start[c] = start;
+        if (c < query.classes) room.class_u[c] = bound.u[query.first + start];
+        if (TIERED) {
+            room.tier_start[c] = bound.tier_start[query.first_class + c];
+            room.tier_stop[c] = bound.tier_stop[query.first_class + c];
+        }
+    }
 }
 
 // Scores by place, and their range, which is endless if one is not finite.
@@ -131,17 +142,15 @@ __device__ void load_documents(const Bound& bound, const Query& query, Room<Real
         else rank_by_sorting(query.n, room.given, room.by_place, (Bits*)room.docs);
         __syncthreads();
     }
-    double middle = 0.5 * query.low + 0.5 * query.high;
-    Real sigma = (Real)bound.sigma;
+    float middle = (float)(0.5 * query.low + 0.5 * query.high), sigma = (float)bound.sigma;
     for (int i = threadIdx.x; i < query.n; i += blockDim.x) {
         int p = bound.position[query.first + i];
         int rank = RANKED ? room.by_place[i] : 0;
         Document<Real> doc;
-        doc.score = room.given[i];
-        doc.e = sizeof(Real) == 4 ? expf(sigma * (Real)(room.given[i] - middle)) : 0;
-        doc.u = bound.u[query.first + p];
-        doc.g = RANKED ? bound.tables[rank] : 0.0f;
+        doc.e = sizeof(Real) == 4 ? expf(sigma * (room.given[i] - middle)) : 0;
+        doc.g = POSITIONED ? bound.tables[rank] : 0.0f;
         room.docs[p] = doc;
+        room.score[p] = room.given[i];
         if (NEEDS_RANK) {
             room.rank[p] = rank;
             room.order[rank] = p;

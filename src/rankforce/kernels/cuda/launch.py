@@ -7,16 +7,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.kernels import layout
+
 PAIRS = ("block.cu", "ranking.cu", "documents.cu", "sets.cu", "pairs.cu")
 LISTS = ("block.cu", "lists.cu")
 
 # One block a query. Lists up to SHORT documents leave room for several blocks on a multiprocessor.
 SHORT = 1536
-SHORT_THREADS = 256
+SHORT_THREADS = 96
 LONG_THREADS = 1024
 LIST_THREADS = 128
-# Up to so many documents, counting the better ones is faster than sorting.
-COUNTED = 256
+# Measured on an H200, of lists of about 120 documents.
+SHAPES = {
+    "COUNTED": 256,  # up to so many documents, counting the better ones is faster than sorting
+    "UNROLLED": 4,
+    "SHORT_THREADS": SHORT_THREADS,
+    "SHORT_BLOCKS": 12,  # of a multiprocessor
+    "LONG_THREADS": LONG_THREADS,
+}
 SLOTS = 4 * 32 * 8  # bytes of sums over a block
 LIST_SLOTS = 2 * SLOTS
 LIST_ROW = 4 * 8
@@ -62,6 +70,7 @@ CALL = np.dtype(
         ("scratch", _ADDRESS),
         ("piece", _WHOLE),
         ("room", _WHOLE),
+        ("classes", _WHOLE),
         ("norm", _WHOLE),
         ("seed", _BITS),
         ("iteration", _BITS),
@@ -95,7 +104,7 @@ class Bound(NamedTuple):
     """What labels alone decide, on the device."""
 
     device: Any
-    fields: NDArray[Any]  # one of BOUND
+    fields: NDArray[Any]  # one of BOUND, as bytes
     kept: tuple[Any, ...]  # the arrays that it points to
 
 
@@ -107,7 +116,12 @@ def bind(device: Any, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]) 
         fields[name] = device.pointer(array)
     for name, value in numbers.items():
         fields[name] = value
-    return Bound(device, fields, tuple(kept.values()))
+    return Bound(device, as_bytes(fields), tuple(kept.values()))
+
+
+def as_bytes(fields: NDArray[Any]) -> NDArray[Any]:
+    """The same memory without names of fields, which CuPy would write down at every launch."""
+    return fields.view(np.dtype((np.void, fields.itemsize)))
 
 
 def make_call(device: Any, chosen: Chosen, **values: Any) -> NDArray[Any]:
@@ -121,17 +135,23 @@ def make_call(device: Any, chosen: Chosen, **values: Any) -> NDArray[Any]:
     return call
 
 
-def rows_of(macros: dict[str, Any]) -> tuple[int, int]:
-    """Rows of real numbers and of whole ones that `carve` of documents.cu lays out."""
-    from rankforce.kernels import layout
+class Launch(NamedTuple):
+    """One launch of a plan."""
 
-    reals = 6 + 6 * (macros["KIND"] == layout.BY_SWAP)
-    reals += (macros["KIND"] == layout.BY_DISTANCE) + macros["CORRECTED"]
-    if macros["PAIR_SET"] >= layout.EXTENDED:
-        return reals, 7
-    if macros["PAIR_SET"] == layout.TRUNCATED:
-        return reals, 3
-    return reals, 2 * macros["NEEDS_RANK"]
+    name: str
+    blocks: int
+    threads: int
+    shared: int  # bytes of each block
+    scratch: int  # bytes of all blocks, where shared memory is too small
+    fields: dict[str, int]  # of CALL
+
+
+class Plan(NamedTuple):
+    """The launches that work off some queries."""
+
+    files: tuple[str, ...]
+    macros: tuple[tuple[str, Any], ...]
+    launches: list[Launch]
 
 
 def padded(count: int, step: int) -> int:
@@ -139,71 +159,86 @@ def padded(count: int, step: int) -> int:
     return -(-int(count) // step) * step
 
 
-def push_pairs(bound: Bound, chosen: Chosen, macros: dict[str, Any], call: NDArray[Any]) -> None:
-    """Forces of pairs, or what they cost: short lists, longer ones, and those far apart."""
-    if not len(chosen.sizes):
-        return
-    device = bound.device
-    reals, integers = rows_of(macros)
-    short = min(SHORT, (device.shared - SLOTS - 256) // (4 * (reals + integers)) // 32 * 32)
-    count = int(np.searchsorted(-chosen.sizes, -short, side="left"))
-    options = tuple((macros | SHAPES).items())
-    far = device.zeros(1 + len(chosen.sizes), np.int32)
-    call["far"] = device.pointer(far)
+def document_bytes(macros: dict[str, Any], real: int) -> int:
+    """Bytes of the rows that `carve` of documents.cu lays out, for real numbers of that size."""
+    rows = 6 + 6 * (macros["KIND"] == layout.BY_SWAP)
+    rows += (macros["KIND"] == layout.BY_DISTANCE) + macros["CORRECTED"]
+    integers = 2 * macros["NEEDS_RANK"]
+    if macros["PAIR_SET"] >= layout.TRUNCATED:
+        integers = 8 if macros["PAIR_SET"] >= layout.EXTENDED else 4
+    return int(rows * real + 4 * integers)
 
-    def launch(name: str, first: int, number: int, threads: int, real: int, blocks: int) -> None:
+
+def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int) -> Plan:
+    """Short lists, longer ones, and those with scores far apart; `classes` is the largest number
+    of runs of equal labels of a query, and one more."""
+    whole = (macros | SHAPES).items()
+    plan = Plan(PAIRS, tuple(whole), [])
+    table = classes * (3 if macros["TIERED"] else 1) * 4
+
+    def add(name: str, first: int, last: int, threads: int, real: int, blocks: int) -> None:
+        if first == last:
+            return
         room = max(padded(chosen.sizes[first], 32), threads)
-        piece = padded(SLOTS + room * (reals * real + integers * 4), 256)
-        is_short = name != "push_far" and piece <= device.shared
-        blocks = number if is_short else min(number, blocks, max(chosen.pointer[-1] // room, 1))
-        scratch = device.empty(1 if is_short else blocks * piece, np.uint8)
-        call["first"], call["count"], call["room"], call["piece"] = first, number, room, piece
-        call["scratch"] = 0 if is_short else device.pointer(scratch)
-        device.launch(
-            PAIRS,
-            options,
-            name,
-            blocks=int(blocks),
-            threads=threads,
-            shared=piece if is_short else 0,
-            arguments=(bound.fields, call),
+        piece = SLOTS + room * document_bytes(macros, real) + table + classes * real
+        piece = padded(piece, 256)
+        is_shared = name != "push_far" and piece <= device.shared
+        most = min(blocks, max(int(chosen.pointer[-1]) // room, 1))
+        blocks = last - first if is_shared else min(last - first, most)
+        where = {"first": first, "count": last - first, "room": room, "piece": piece}
+        plan.launches.append(
+            Launch(
+                name,
+                blocks,
+                threads,
+                shared=piece if is_shared else 0,
+                scratch=0 if is_shared else blocks * piece,
+                fields=where | {"classes": classes},
+            )
         )
 
-    if count:
-        launch("push_long", 0, count, LONG_THREADS, 4, device.processors)
-    if count < len(chosen.sizes):
-        launch("push_short", count, len(chosen.sizes) - count, SHORT_THREADS, 4, 0)
+    rest = device.shared - SLOTS - table - classes * 4 - 256
+    short = min(SHORT, rest // document_bytes(macros, 4) // 32 * 32)
+    count, end = int(np.searchsorted(-chosen.sizes, -short)), len(chosen.sizes)
+    add("push_long", 0, count, LONG_THREADS, 4, device.processors)
+    add("push_short", count, end, SHORT_THREADS, 4, 0)
     if not macros["COST"]:
-        launch("push_far", 0, len(chosen.sizes), SHORT_THREADS, 8, 2 * device.processors)
+        add("push_far", 0, end, SHORT_THREADS, 8, 2 * device.processors)
+    return plan
 
 
-def push_lists(bound: Bound, chosen: Chosen, name: str, call: NDArray[Any]) -> None:
-    """Forces of whole lists, of single documents, or the norm of a sum: one block a query."""
-    if not len(chosen.sizes):
-        return
-    device = bound.device
+def plan_lists(device: Any, chosen: Chosen, name: str) -> Plan:
+    """Whole lists, single documents, or the norm of a sum: one block a query."""
+    macros = (("LABEL", "double"), ("LIST_THREADS", LIST_THREADS))
+    count = len(chosen.sizes)
+    if not count:
+        return Plan(LISTS, macros, [])
     room = padded(chosen.sizes[0], 32) if name == "push_lists" else 0
     piece = padded(LIST_SLOTS + room * LIST_ROW, 256)
-    is_short = piece <= device.shared
-    blocks = len(chosen.sizes) if is_short else min(len(chosen.sizes), device.processors)
-    scratch = device.empty(1 if is_short else blocks * piece, np.uint8)
-    call["count"], call["room"], call["piece"] = len(chosen.sizes), room, piece
-    call["scratch"] = 0 if is_short else device.pointer(scratch)
-    device.launch(
-        LISTS,
-        (("LABEL", "double"), ("LIST_THREADS", LIST_THREADS)),
-        name,
-        blocks=blocks,
-        threads=LIST_THREADS,
-        shared=piece if is_short else 0,
-        arguments=(bound.fields, call),
-    )
+    is_shared = piece <= device.shared
+    blocks = count if is_shared else min(count, device.processors)
+    shared, scratch = (piece, 0) if is_shared else (0, blocks * piece)
+    fields = {"count": count, "room": room, "piece": piece}
+    return Plan(LISTS, macros, [Launch(name, blocks, LIST_THREADS, shared, scratch, fields)])
 
 
-SHAPES = {
-    "COUNTED": COUNTED,
-    "UNROLLED": 4,
-    "SHORT_THREADS": SHORT_THREADS,
-    "SHORT_BLOCKS": 6,
-    "LONG_THREADS": LONG_THREADS,
-}
+def run(bound: Bound, plan: Plan, call: NDArray[Any], jobs: int) -> None:
+    """Do what a plan says."""
+    device, raw = bound.device, as_bytes(call)
+    far = device.zeros(1 + jobs, np.int32) if plan.files == PAIRS else None
+    if far is not None:
+        call["far"] = device.pointer(far)
+    for one in plan.launches:
+        for name, value in one.fields.items():
+            call[name] = value
+        scratch = device.empty(one.scratch, np.uint8) if one.scratch else None
+        call["scratch"] = 0 if scratch is None else device.pointer(scratch)
+        device.launch(
+            plan.files,
+            plan.macros,
+            one.name,
+            blocks=one.blocks,
+            threads=one.threads,
+            shared=one.shared,
+            arguments=(bound.fields, raw),
+        )

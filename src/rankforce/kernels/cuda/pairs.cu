@@ -15,7 +15,10 @@ struct Law {
 template <typename Real>
 struct Own {
     Document<Real> doc;
-    int p, rank;
+    Real score, u;
+    int p, rank, label_class;
+    int first, stop;  // of its tier
+    Real as_hi, as_lo;  // its e, shifted by the center of the cost
 };
 
 // Of one document: forces where it is hi and where it is lo, and second derivatives.
@@ -40,17 +43,21 @@ __device__ inline Real extra_of(const Own<Real>& own, int j, const Room<Real>& r
                     : lo[3 * stride] * fabs(hi[4 * stride] - lo[5 * stride]);
 }
 
+// The part of a weight that ranks decide.
 template <bool IS_HI, typename Real>
-__device__ inline Real weight_of(
-    const Own<Real>& own, const Document<Real>& other, int j, const Room<Real>& room,
-    const Law<Real>& law
+__device__ inline Real bracket_of(
+    const Own<Real>& own, Real value, int j, const Room<Real>& room, const Law<Real>& law
 ) {
-    const Document<Real>& hi = IS_HI ? own.doc : other;
-    const Document<Real>& lo = IS_HI ? other : own.doc;
-    Real ranks = POSITIONED ? fabs(LO_RANK ? hi.g - lo.g : hi.g) : 0;
+    Real ranks = POSITIONED ? fabs(LO_RANK ? own.doc.g - value : IS_HI ? own.doc.g : value) : 0;
     if (KIND != BY_RANK) ranks += extra_of<IS_HI>(own, j, room);
-    if (CONSTANT) ranks += law.constant;
-    return (LO_LABEL ? hi.u - lo.u : hi.u) * ranks;
+    return CONSTANT ? ranks + law.constant : ranks;
+}
+
+// And the part that labels decide.
+template <bool IS_HI, typename Real>
+__device__ inline Real label_of(const Own<Real>& own, Real u) {
+    if (IS_HI) return LO_LABEL ? own.u - u : own.u;
+    return LO_LABEL ? u - own.u : u;
 }
 
 // What a pair costs: log(1 + e^-z), or 1 / (1 + e^z).
@@ -61,31 +68,32 @@ __device__ inline Real cost_of(Real z) {
     return max(-z, (Real)0) + log1p(y);
 }
 
-// One pair seen from `own`. In float32 with p = e_lo / (e_hi + e_lo): one division, and the factor
-// e of `own` is left to the end.
+// One pair seen from `own`, but for its labels. In float32 with p = e_lo / (e_hi + e_lo): one
+// division, and the factor e of `own` is left to the end.
 template <bool IS_HI, typename Real>
 __device__ inline void meet(
-    const Own<Real>& own, int j, const Room<Real>& room, const Law<Real>& law, Real mine, Real& push,
-    Real& hess
+    const Own<Real>& own, int j, const Room<Real>& room, const Law<Real>& law, Real& push, Real& hess
 ) {
     Document<Real> other = room.docs[j];
-    Real weight = weight_of<IS_HI>(own, other, j, room, law);
-    Real x = IS_HI ? own.doc.score - other.score : other.score - own.doc.score;
-    if (COST) {
-        push += weight * cost_of(law.sigma * x + law.center);
-        return;
+    Real mine = IS_HI ? own.as_hi : own.as_lo;
+    Real bracket = bracket_of<IS_HI>(own, other.g, j, room, law);
+    Real x = 0, apart = 1;
+    if (APART || COST || sizeof(Real) == 8) {
+        x = IS_HI ? own.score - room.score[j] : room.score[j] - own.score;
     }
-    Real apart = APART ? law.near + law.far * fabs(x) : 1;
-    if (sizeof(Real) == 8) {
+    if (APART) apart = law.near + law.far * fabs(x);
+    if (COST) {
+        push += bracket * cost_of(law.sigma * x + law.center);
+    } else if (sizeof(Real) == 8) {
         Real z = law.sigma * x + law.center;
         Real y = exp(-fabs(z));
         Real inverse = 1 / ((1 + y) * apart);
-        Real second = weight * inverse * y * (inverse * apart);
+        Real second = bracket * inverse * y * (inverse * apart);
         hess += second;
-        push += SIGMOID ? second : weight * inverse * (z > 0 ? y : 1);
+        push += SIGMOID ? second : bracket * inverse * (z > 0 ? y : 1);
     } else {
         Real inverse = 1 / (APART ? (mine + other.e) * apart : mine + other.e);
-        Real base = weight * inverse;
+        Real base = bracket * inverse;
         Real there = base * other.e;
         Real second = there * (APART ? inverse * apart : inverse);
         hess += second;
@@ -93,95 +101,109 @@ __device__ inline void meet(
     }
 }
 
-// e of `own`, shifted by the center of the cost.
 template <bool IS_HI, typename Real>
-__device__ inline Real mine_of(const Own<Real>& own, const Law<Real>& law) {
-    if (sizeof(Real) == 8 || COST) return 1;
-    return CENTERED ? own.doc.e * exp(IS_HI ? law.center : -law.center) : own.doc.e;
-}
-
-template <bool IS_HI, typename Real>
-__device__ inline void add(Sums<Real>& sums, Real push, Real hess, Real mine) {
-    (IS_HI ? sums.up : sums.down) += !IS_HI || SIGMOID ? push * mine : push;
+__device__ inline void add(const Own<Real>& own, Real label, Real push, Real hess, Sums<Real>& sums) {
+    Real mine = label * (IS_HI ? own.as_hi : own.as_lo);
+    (IS_HI ? sums.up : sums.down) += push * (IS_HI && !SIGMOID ? label : mine);
     sums.hess += hess * mine;
 }
 
-// Pairs with the documents begin..end-1, every `step`-th of them from number `from` on. From the
-// outside in: threads with different labels look at the same document, as long as both do.
-template <bool IS_HI, typename Real>
+// Pairs with the documents begin..end-1, which have one label: every STEP-th from `begin` on.
+template <bool IS_HI, int STEP, typename Real>
 __device__ inline void meet_run(
-    const Own<Real>& own, int begin, int end, int from, int step, const Room<Real>& room,
-    const Law<Real>& law, Sums<Real>& sums
+    const Own<Real>& own, Real u, int begin, int end, const Room<Real>& room, const Law<Real>& law,
+    Sums<Real>& sums
 ) {
-    Real mine = mine_of<IS_HI>(own, law);
-    int count = end - begin;
-    for (int start = from; start < count; start += TILE * step) {
+    for (int start = begin; start < end; start += TILE * STEP) {
         Real push = 0, hess = 0;
-        int stop = min(count, start + TILE * step);
+        int stop = min(end, start + TILE * STEP);
 #pragma unroll UNROLL
-        for (int k = start; k < stop; k += step) {
-            meet<IS_HI>(own, IS_HI ? end - 1 - k : begin + k, room, law, mine, push, hess);
-        }
-        add<IS_HI>(sums, push, hess, mine);
+        for (int j = start; j < stop; j += STEP) meet<IS_HI>(own, j, room, law, push, hess);
+        add<IS_HI>(own, label_of<IS_HI>(own, u), push, hess, sums);
     }
 }
 
-template <typename Real>
+// Pairs with all documents of other labels: a slice of each run of equal labels, or what a thread
+// of a warp does that works together.
+template <int STEP, typename Real>
 __device__ inline void meet_all(
-    const Own<Real>& own, const Reach& reach, int from, int step, const Room<Real>& room,
+    const Query& query, const Own<Real>& own, int slice, int shift, const Room<Real>& room,
     const Law<Real>& law, Sums<Real>& sums
 ) {
-    if (!COST) meet_run<false>(own, reach.first, reach.above, from, step, room, law, sums);
-    meet_run<true>(own, reach.below, reach.stop, from, step, room, law, sums);
+    for (int c = 0; c < query.classes; ++c) {
+        int begin = room.class_start[c], end = room.class_start[c + 1];
+        if (TIERED && (begin < own.first || begin >= own.stop)) continue;
+        if (STEP > 1) begin += lane();
+        else if (shift) {
+            int count = end - begin;
+            end = begin + slice_start(count, slice + 1, shift);
+            begin += slice_start(count, slice, shift);
+        }
+        if (c > own.label_class) {
+            meet_run<true, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+        } else if (!COST && c < own.label_class) {
+            meet_run<false, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+        }
+    }
 }
 
 // Pairs with the members alone.
 template <typename Real>
 __device__ void meet_members(
-    const Own<Real>& own, const Reach& reach, int members, int from, int step,
-    const Room<Real>& room, const Law<Real>& law, Sums<Real>& sums
+    const Own<Real>& own, int members, int slice, int shift, const Room<Real>& room,
+    const Law<Real>& law, Sums<Real>& sums
 ) {
-    Real as_hi = mine_of<true>(own, law), as_lo = mine_of<false>(own, law);
-    for (int m = from; m < members; m += step) {
-        int j = room.member[m];
-        Real push = 0, hess = 0;
-        if (j >= reach.below && j < reach.stop) {
-            meet<true>(own, j, room, law, as_hi, push, hess);
-            add<true>(sums, push, hess, as_hi);
-        } else if (!COST && j >= reach.first && j < reach.above) {
-            meet<false>(own, j, room, law, as_lo, push, hess);
-            add<false>(sums, push, hess, as_lo);
+    for (int m = slice; m < members; m += 1 << shift) {
+        int j = room.member[m], c = room.class_of[j];
+        if (TIERED && (j < own.first || j >= own.stop)) continue;
+        Real u = room.class_u[c], push = 0, hess = 0;
+        if (c > own.label_class) {
+            meet<true>(own, j, room, law, push, hess);
+            add<true>(own, label_of<true>(own, u), push, hess, sums);
+        } else if (!COST && c < own.label_class) {
+            meet<false>(own, j, room, law, push, hess);
+            add<false>(own, label_of<false>(own, u), push, hess, sums);
         }
     }
 }
 
 template <typename Real>
-__device__ inline Own<Real> own_of(int p, const Room<Real>& room) {
+__device__ inline Own<Real> own_of(
+    const Query& query, int p, const Room<Real>& room, const Law<Real>& law
+) {
     Own<Real> own;
     own.doc = room.docs[p];
+    own.score = room.score[p];
     own.p = p;
     own.rank = NEEDS_RANK ? room.rank[p] : 0;
+    own.label_class = class_at(query, p, room);
+    own.u = room.class_u[own.label_class];
+    own.first = TIERED ? room.tier_start[own.label_class] : 0;
+    own.stop = TIERED ? room.tier_stop[own.label_class] : query.n;
+    own.as_hi = own.as_lo = sizeof(Real) == 8 || COST ? 1 : own.doc.e;
+    if (CENTERED && sizeof(Real) == 4 && !COST) {
+        own.as_hi *= exp(law.center);
+        own.as_lo *= exp(-law.center);
+    }
     return own;
 }
 
-// A warp owns 32 documents and a slice of those they meet: as many slices as keep all warps busy.
+// A warp owns 32 documents and a slice of those they meet.
 // Returns what this thread adds to the sum of magnitudes.
 template <typename Real>
 __device__ double push_documents(
-    const Query& query, int members, int slices, const Room<Real>& room, const Law<Real>& law
+    const Query& query, int members, int shift, const Room<Real>& room, const Law<Real>& law
 ) {
     double total = 0.0;
     int chunks = (query.n + WARP - 1) / WARP;
-    for (int unit = warp(); unit < chunks * slices; unit += warps()) {
-        int chunk = unit / slices, slice = unit % slices;
+    for (int unit = warp(); unit < chunks << shift; unit += warps()) {
+        int chunk = unit >> shift, slice = unit & ((1 << shift) - 1);
         int p = chunk * WARP + lane();
         if (p >= query.n) continue;
-        Own<Real> own = own_of(p, room);
-        Reach reach = reach_of(query, p);
+        Own<Real> own = own_of(query, p, room, law);
         Sums<Real> sums = {0, 0, 0};
-        if (members == query.n) meet_all(own, reach, slice, slices, room, law, sums);
-        else if (!room.inside[p])
-            meet_members(own, reach, members, slice, slices, room, law, sums);
+        if (members == query.n) meet_all<1>(query, own, slice, shift, room, law, sums);
+        else if (!room.inside[p]) meet_members(own, members, slice, shift, room, law, sums);
         total += sums.up;
         room.lam[slice * chunks * WARP + p] = sums.up - sums.down;
         room.hess[slice * chunks * WARP + p] = sums.hess;
@@ -196,9 +218,9 @@ __device__ double push_members(
 ) {
     double total = 0.0;
     for (int m = warp(); m < members; m += warps()) {
-        Own<Real> own = own_of(room.member[m], room);
+        Own<Real> own = own_of(query, room.member[m], room, law);
         Sums<Real> sums = {0, 0, 0};
-        meet_all(own, reach_of(query, own.p), lane(), WARP, room, law, sums);
+        meet_all<WARP>(query, own, 0, 0, room, law, sums);
         Real lam = warp_sum(sums.up - sums.down), hess = warp_sum(sums.hess);
         total += sums.up;
         if (lane() == 0) {
@@ -225,12 +247,12 @@ __device__ void write_same(const Call& call, const Job& job, int n, float value)
 template <typename Real>
 __device__ void write_out(
     const Bound& bound, const Call& call, const Job& job, const Query& query, double total,
-    int slices, Room<Real>& room
+    int shift, Room<Real>& room
 ) {
     int n = query.n, chunk_end = (n + WARP - 1) / WARP * WARP;
     auto sum_of = [&](const Real* parts, int p) {
         Real sum = parts[p];
-        for (int slice = 1; slice < slices; ++slice) sum += parts[slice * chunk_end + p];
+        for (int slice = 1; slice < 1 << shift; ++slice) sum += parts[slice * chunk_end + p];
         return sum;
     };
     double factor = bound.sigma * query.scale, factor_hess = factor * bound.sigma;
@@ -247,8 +269,8 @@ __device__ void write_out(
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int p = bound.position[query.first + i];
         Whole row = row_at(call, job, i);
-        call.lam[row] = (float)(factor * sum_of(room.lam, p));
-        call.hess[row] = is_step ? 1.0f : (float)(factor_hess * sum_of(room.hess, p));
+        call.lam[row] = (float)((Real)factor * sum_of(room.lam, p));
+        call.hess[row] = is_step ? 1.0f : (float)((Real)factor_hess * sum_of(room.hess, p));
     }
 }
 
@@ -257,7 +279,8 @@ __device__ void push_query(const Bound& bound, const Call& call, int number, uns
     Job job = call.jobs[number];
     Query query = query_of(bound, job.query);
     if (query.n == 0) return write_same(call, job, 0, 0.0f);
-    Room<Real> room = carve<Real>(piece, (int)call.room);
+    Room<Real> room = carve<Real>(piece, (int)call.room, (int)call.classes);
+    load_classes(bound, query, room);
     load_scores(call, job, query, room);
     double spread = query.high - query.low;
     if (!(spread <= 2.0 * LARGEST)) return write_same(call, job, query.n, no_number());
@@ -275,8 +298,8 @@ __device__ void push_query(const Bound& bound, const Call& call, int number, uns
         law.far = 1;
     }
     int members = mark_pair_set(bound, call, job, query, room);
-    int slices = max(warps() / ((query.n + WARP - 1) / WARP), 1);
-    double total = push_documents(query, members, slices, room, law);
+    int shift = slice_shift((query.n + WARP - 1) / WARP);
+    double total = push_documents(query, members, shift, room, law);
     if (members < query.n) {
         __syncthreads();
         total += push_members(query, members, room, law);
@@ -289,7 +312,7 @@ __device__ void push_query(const Bound& bound, const Call& call, int number, uns
     if (call.totals && threadIdx.x == 0) {
         call.totals[job.slot] = 2.0 * bound.sigma * query.scale * total;
     }
-    write_out(bound, call, job, query, total, slices, room);
+    write_out(bound, call, job, query, total, shift, room);
 }
 
 extern "C" {

@@ -1,50 +1,52 @@
 // Ranks of a query's documents: best score first, ties by place.
 
-// How many of the scores in `v` rank before document `i`; `from` is the place of the first of them.
+// Where other documents stand: before the own ones, among them or behind them.
 enum { BEFORE, AMONG, BEHIND };
 
 template <int WHERE>
-__device__ inline int before(float given, int j, float own, int i) {
+__device__ inline int is_before(float given, int j, float own, int i) {
     if (WHERE == BEFORE) return given >= own;
     if (WHERE == BEHIND) return given > own;
     return given > own || (given == own && j < i);
 }
 
+// How many of four scores, of place `j` and on, rank before document `i`.
 template <int WHERE>
-__device__ inline int count_before(
-    const float* given, int start, int end, int step, float own, int i
-) {
-    int found = 0;
-#pragma unroll 2
-    for (int four = start; four < end; four += step) {
-        float4 v = ((const float4*)given)[four];
-        found += before<WHERE>(v.x, 4 * four, own, i) + before<WHERE>(v.y, 4 * four + 1, own, i)
-               + before<WHERE>(v.z, 4 * four + 2, own, i) + before<WHERE>(v.w, 4 * four + 3, own, i);
-    }
-    return found;
+__device__ inline int count_four(float4 four, int j, float own, int i) {
+    return is_before<WHERE>(four.x, j, own, i) + is_before<WHERE>(four.y, j + 1, own, i)
+         + is_before<WHERE>(four.z, j + 2, own, i) + is_before<WHERE>(four.w, j + 3, own, i);
 }
 
-// The first number of a slice from `start` on.
-__device__ inline int enter(int start, int slice, int slices) {
-    return start + (slice - start % slices + slices) % slices;
+// The same for two documents a warp apart: what is read serves both.
+template <int WHERE>
+__device__ inline void count_before(
+    const float* given, int start, int end, const float* own, int i, int* found
+) {
+#pragma unroll 2
+    for (int t = start; t < end; ++t) {
+        float4 four = ((const float4*)given)[t];
+        found[0] += count_four<WHERE>(four, 4 * t, own[0], i);
+        found[1] += count_four<WHERE>(four, 4 * t, own[1], i + WARP);
+    }
 }
 
 // By counting the better ones: no more steps than pairs, and none waits for another. `rank` is 0
 // before; `given` ends with -infinity up to a multiple of 4.
 __device__ void rank_by_counting(int n, const float* given, int* rank) {
-    int chunks = (n + WARP - 1) / WARP;
-    int slices = max(warps() / chunks, 1);
-    for (int unit = warp(); unit < chunks * slices; unit += warps()) {
-        int chunk = unit / slices, slice = unit % slices;
-        int i = chunk * WARP + lane();
-        float own = i < n ? given[i] : 0.0f;
-        int first = chunk * WARP / 4, last = first + WARP / 4, end = (n + 3) / 4;
-        int found = count_before<BEFORE>(given, slice, first, slices, own, i);
-        found += count_before<AMONG>(
-            given, enter(first, slice, slices), min(last, end), slices, own, i
-        );
-        found += count_before<BEHIND>(given, enter(last, slice, slices), end, slices, own, i);
-        if (i < n) atomicAdd(rank + i, found);
+    int chunks = (n + 2 * WARP - 1) / (2 * WARP), fours = (n + 3) / 4;
+    int shift = slice_shift(chunks);
+    for (int unit = warp(); unit < chunks << shift; unit += warps()) {
+        int chunk = unit >> shift, slice = unit & ((1 << shift) - 1);
+        int i = chunk * 2 * WARP + lane();
+        float own[2] = {i < n ? given[i] : 0.0f, i + WARP < n ? given[i + WARP] : 0.0f};
+        int found[2] = {0, 0};
+        int start = slice_start(fours, slice, shift), end = slice_start(fours, slice + 1, shift);
+        int first = chunk * WARP / 2, last = first + WARP / 2;
+        count_before<BEFORE>(given, start, min(first, end), own, i, found);
+        count_before<AMONG>(given, max(start, first), min(last, end), own, i, found);
+        count_before<BEHIND>(given, max(start, last), end, own, i, found);
+        if (i < n) atomicAdd(rank + i, found[0]);
+        if (i + WARP < n) atomicAdd(rank + i + WARP, found[1]);
     }
 }
 

@@ -7,7 +7,7 @@ __device__ int extend(
     const Query& query, int top, int strategy, bool by_label, Bits key, Room<Real>& room
 ) {
     int *need = room.need, *left = room.left, positive = query.positive;
-    const int *start = query.class_start, *order = room.order, *label_class = room.label_class;
+    const int *start = room.class_start, *order = room.order, *label_class = room.label_class;
     for (int c = 0; c < query.classes; ++c) need[c] = left[c] = 0;
     for (int c = 0; c < query.classes; ++c) {
         left[by_label ? start[c] >= top : c] += min(start[c + 1], positive) - min(start[c], positive);
@@ -43,14 +43,16 @@ __device__ int mark_pair_set(
     int n = query.n;
     if (PAIR_SET == ALL_PAIRS || (PAIR_SET == TRUNCATED && bound.cutoff >= n)) return n;
     int found = (int)min(bound.cutoff, (Whole)n);
-    for (int p = threadIdx.x; p < n; p += blockDim.x) room.inside[p] = 0;
-    if (PAIR_SET >= EXTENDED) {
-        bool by_label = PAIR_SET == EXTENDED_BY_LABEL;
-        for (int p = threadIdx.x; p < n; p += blockDim.x) {
-            int c = 0;
-            while (query.class_start[c + 1] <= p) ++c;
-            room.label_class[p] = by_label ? query.class_start[c] >= found : c;
+    bool by_label = PAIR_SET == EXTENDED_BY_LABEL;
+    for (int p = threadIdx.x; p < n; p += blockDim.x) {
+        int c = class_at(query, p, room);
+        room.inside[p] = 0;
+        room.class_of[p] = c;
+        if (PAIR_SET >= EXTENDED) {
+            room.label_class[p] = by_label ? room.class_start[c] >= found : c;
         }
+    }
+    if (PAIR_SET >= EXTENDED) {
         __syncthreads();
         if (threadIdx.x == 0) {
             Bits key = draw_key(call.seed, call.iteration, bound.key[job.query]);
