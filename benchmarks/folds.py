@@ -100,7 +100,9 @@ def fit(one: Contender, fold: Fold, seed: int, threads: int) -> Kept:
     start = time.perf_counter()
     ranker = one.fit(fold.train, fold.valid, seed, threads, **one.more)
     seconds = time.perf_counter() - start
-    return Kept(ranker.predict(fold.test.features), ranker.best_iteration_, seconds)
+    takes_data = getattr(ranker, "takes_data", False)  # a list may decide about its documents
+    found = ranker.predict(fold.test if takes_data else fold.test.features)
+    return Kept(found, ranker.best_iteration_, seconds)
 
 
 class Found(NamedTuple):

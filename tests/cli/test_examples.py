@@ -32,6 +32,13 @@ def test_graded_objective(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_networks_and_trees() -> None:
+    options = ("--queries", "12", "--epochs", "2", "--trees", "4")
+    shown = run("networks_and_trees.py", *options)
+    for name in ("trees upon mlp", "mlp upon trees", "linear upon trees"):
+        assert re.search(rf"^{name} is (not )?ahead of the better one alone: 0\.\d+", shown, re.M)
+
+
 @pytest.mark.parametrize("name", ["torch_loop.py", "lightning_loop.py"])
 def test_loops_of_ones_own(name: str, tmp_path: Path) -> None:
     shown = run(name, "--queries", "60", "--epochs", "3", cwd=tmp_path)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
+from rankforce.models.base import NETWORK
 from rankforce.models.folder import MANIFEST
 from rankforce.models.load import load_model
 from rankforce.models.model import Model
@@ -48,11 +49,12 @@ def _with_module(model: Model, module: Any) -> Model:
 
 def make_ranker(model: Model) -> Ranker:
     """A fitted ranker around a model."""
-    says_all = model.members or "preset" in model.parameters
+    is_network = model.scorer.kind == NETWORK
+    says_all = model.members or "preset" in model.parameters or is_network
     params: dict[str, Any] = {
         name: _restored(value)
         for name, value in model.parameters.items()
-        # A committee and a preset have other defaults: there all settings are said.
+        # A committee, a preset and a network have other defaults: there all settings are said.
         if name != "base" and (says_all or getattr(DEFAULT, name, None) != value)
     }
     if params.get("model") == MODULE:

@@ -36,7 +36,7 @@ class Range:
 
 
 class Unsaid:
-    """Marks a default that a preset may fill in: the same number, if a user says it, stays.
+    """Marks a default that a preset or a network may have another one of: what a user says stays.
 
     >>> DEFAULT.num_leaves, isinstance(DEFAULT.num_leaves, Unsaid), isinstance(31, Unsaid)
     (31, True, False)
@@ -51,8 +51,13 @@ class _UnsaidFloat(Unsaid, float):
     pass
 
 
-def _unsaid(value: float) -> Any:
-    return _UnsaidInt(value) if isinstance(value, int) else _UnsaidFloat(value)
+class _UnsaidStr(Unsaid, str):
+    pass
+
+
+def _unsaid(value: float | str) -> Any:
+    kinds = {int: _UnsaidInt, float: _UnsaidFloat, str: _UnsaidStr}
+    return kinds[type(value)](value)
 
 
 COUNT = Range(1)
@@ -167,7 +172,8 @@ class Values:
         "trees", "what gives the scores: trees, linear, mlp, attention (a document in the context "
         "of its list), or a torch.nn.Module of one's own", option="--model")
     norm: str = _training(
-        "lightgbm", "what the forces of a query are divided by", ("lightgbm", "none", "std"))
+        _unsaid("lightgbm"), "what the forces of a query are divided by",
+        ("lightgbm", "none", "std"))
     step: str = _training(
         "newton", "how far a leaf moves", ("newton", "gradient", "exact-newton"), option="--step",
         only="trees")
@@ -256,7 +262,8 @@ class Values:
         None, "standard deviation of noise that is added to features while learning", AMOUNT)
     scaling: str | None = _network(
         None, "how features are made alike: signed log1p and standardised, only standardised, by "
-        "their quantiles, or not at all", ("log", "standard", "quantile", "none"))
+        "their quantiles, by log and quantiles both, or not at all",
+        ("log", "standard", "quantile", "both", "none"))
     layers: int | None = _network(None, "layers of attention", COUNT)
     heads: int | None = _network(None, "heads of a layer of attention", COUNT)
     optimiser: str | None = _network(
@@ -304,12 +311,13 @@ class Values:
 DEFAULT = Values()
 
 # What settings of a network are where the user does not say; a module of one's own is an mlp here.
-_ALL = {"scaling": "log", "noise": 0.0, "optimiser": "adamw", "warmup": 0.05, "clip": 1.0}
-_DEEP = _ALL | {"batch_size": 2048, "hidden": [256, 128, 64], "dropout": 0.3, "weight_decay": 0.01}
+_ALL = {"norm": "none", "epochs": 60, "batch_size": 2048, "noise": 0.0, "optimiser": "adamw"}
+_ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01}
+_DEEP = {"learning_rate": 3e-4, "scaling": "both", "hidden": [128, 64], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "linear": _ALL | {"epochs": 60, "batch_size": 1024, "learning_rate": 0.01, "weight_decay": 0.0},
-    "mlp": _DEEP | {"epochs": 60, "learning_rate": 1e-3},
-    "attention": _DEEP | {"epochs": 60, "learning_rate": 1e-3, "layers": 2, "heads": 4},
+    "linear": _ALL | {"learning_rate": 0.01, "scaling": "log"},
+    "mlp": _ALL | _DEEP,
+    "attention": _ALL | _DEEP | {"layers": 1, "heads": 2},
 }
 NETWORKS["module"] = {n: v for n, v in NETWORKS["mlp"].items() if n not in ("hidden", "dropout")}
 TABLE: dict[str, Setting] = {

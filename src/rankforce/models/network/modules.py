@@ -18,12 +18,23 @@ from torch.nn.functional import scaled_dot_product_attention
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Ints
-from rankforce.models.network.encoder import FARTHEST, LARGEST, Encoder, check_columns
+from rankforce.models.network.encoder import (
+    FARTHEST,
+    LARGEST,
+    LOGGED,
+    MIDDLE,
+    PLACED,
+    Encoder,
+    check_columns,
+)
 
 BODIES = ("linear", "mlp", "attention")
 HIDDEN = (256, 128, 64)
 LONGEST = 2  # times the shortest list of a group is its longest, to which the others are padded
 WIDEST = 16  # numbers that stand for a category, at most
+# Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
+# of which there are few, need longer ones.
+FASTER = 30.0
 _STEEPEST = 1e30  # float32 holds it
 
 
@@ -50,6 +61,7 @@ class Encode(nn.Module):
         self._keep("numbers", encoder.numbers)
         self._keep("mean", encoder.mean)
         self._keep("scale", encoder.scale)
+        self._keep("stretch", encoder.stretch)
         self._keep("flagged", np.flatnonzero(encoder.flagged))
         self._keep("codes", np.array(codes, np.int64))
         self._keep("counts", np.array(counts, np.float32))
@@ -70,23 +82,29 @@ class Encode(nn.Module):
         check_columns(features.shape, self.features)
         values = features.index_select(1, self.numbers) if self.has_codes else features
         is_missing = values.isnan()
-        scaled = (self._transformed(values) - self.mean) * self.scale
-        if self.scaling != "none":
-            scaled = scaled.clamp(-FARTHEST, FARTHEST)
-        parts = [scaled.masked_fill(is_missing, 0.0)]
+        parts = []
+        for scaled in self._transformed(values):
+            held = scaled if self.scaling == "none" else scaled.clamp(-FARTHEST, FARTHEST)
+            parts.append(held.masked_fill(is_missing, 0.0))
         if self.has_flags:
-            parts.append(is_missing.index_select(1, self.flagged).to(scaled.dtype))
+            parts.append(is_missing.index_select(1, self.flagged).to(features.dtype))
         if self.has_codes:
             codes = features.index_select(1, self.codes)
             is_known = (codes >= 0) & (codes < self.counts)
             parts.append(torch.where(is_known, codes.floor(), self.counts))
         return torch.cat(parts, dim=1)
 
-    def _transformed(self, values: Tensor) -> Tensor:
-        if self.scaling == "log":
-            return values.sign() * _log1p(values.abs())
+    def _transformed(self, values: Tensor) -> list[Tensor]:
+        """The values, scaled: once, or in two ways."""
+        found = []
         if self.scaling != "quantile":
-            return values
+            plain = values.sign() * _log1p(values.abs()) if self.scaling in LOGGED else values
+            found.append((plain - self.mean) * self.scale)
+        if self.scaling in PLACED:
+            found.append((self._places(values) - MIDDLE) * self.stretch)
+        return found
+
+    def _places(self, values: Tensor) -> Tensor:
         # A sum over pieces: ONNX has no search. Places are halves of whole numbers, and all pieces
         # but one are passed or not reached: the sum is exact up to that one.
         held, found = values.clamp(-LARGEST, LARGEST), self.lowest
@@ -96,7 +114,9 @@ class Encode(nn.Module):
 
 
 def _log1p(values: Tensor) -> Tensor:
-    """log(1 + x) from x = 0 up, exact for small x (Kahan): ONNX has no such function."""
+    """log(1 + x) from x = 0 up, exact for small x: ONNX has no such function (Kahan has)."""
+    if not torch.compiler.is_exporting():
+        return values.log1p()
     more = values + 1.0
     rest = more - 1.0
     is_small = rest == 0.0
@@ -135,10 +155,10 @@ class Linear(nn.Module):
         super().__init__()
         self.dense = encoder.dense
         # A constant moves all documents of a list alike: there is none.
-        self.weight = nn.Linear(encoder.dense, 1, bias=False)
+        self.weight = _starting_at_0(encoder.dense, 1, bias=False)
         counts = encoder.categories.values()
         self.tables = nn.ModuleList(nn.Embedding(count + 1, 1) for count in counts)
-        for weights in self.parameters():
+        for weights in self.tables.parameters():
             nn.init.zeros_(weights)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
@@ -156,21 +176,42 @@ class Mlp(nn.Module):
     def __init__(self, encoder: Encoder, *, hidden: Sequence[int], dropout: float) -> None:
         super().__init__()
         self.embed = Embed(encoder)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows."""
         check_sizes(sizes, x.shape[0])
-        scores: Tensor = self.layers(self.embed(x)).squeeze(1)
+        scores: Tensor = self.layers(self.embed(x))
         return scores
 
 
-def make_layers(width: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
-    """From rows of `width` numbers through hidden layers to one score each."""
-    layers: list[nn.Module] = []
-    for inner, outer in itertools.pairwise((width, *hidden)):
-        layers += [nn.Linear(inner, outer), nn.LayerNorm(outer), nn.ReLU(), nn.Dropout(dropout)]
-    return nn.Sequential(*layers, nn.Linear((width, *hidden)[-1], 1, bias=False))
+class Layers(nn.Module):
+    """From rows of numbers to scores: hidden layers, and a straight path beside them.
+
+    Both end in weights of 0: it starts as a linear ranker, and hidden layers add what that lacks.
+    On few queries a network without the straight path is worse than a linear ranker. Norms are
+    within a row: those over a batch are of few queries, whose documents are alike.
+    """
+
+    def __init__(self, width: int, hidden: Sequence[int], dropout: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for inner, outer in itertools.pairwise((width, *hidden)):
+            layers += [nn.Linear(inner, outer), nn.LayerNorm(outer), nn.ReLU(), nn.Dropout(dropout)]
+        self.deep = nn.Sequential(*layers, _starting_at_0((width, *hidden)[-1], 1, bias=False))
+        self.straight = _starting_at_0(width, 1, bias=False)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """One score for each row."""
+        scores: Tensor = self.deep(rows) + FASTER * self.straight(rows)
+        return scores.squeeze(1)
+
+
+def _starting_at_0(inner: int, outer: int, *, bias: bool) -> nn.Linear:
+    made = nn.Linear(inner, outer, bias=bias)
+    for weights in made.parameters():
+        nn.init.zeros_(weights)
+    return made
 
 
 class Attention(nn.Module):
@@ -195,18 +236,16 @@ class Attention(nn.Module):
         self.embed = Embed(encoder)
         self.enter = nn.Linear(self.embed.width, size)
         self.blocks = nn.ModuleList(Block(size, heads, dropout) for _ in range(layers))
-        factors = nn.Linear(size, self.embed.width)
-        nn.init.zeros_(factors.weight)
-        nn.init.zeros_(factors.bias)
+        factors = _starting_at_0(size, self.embed.width, bias=True)
         self.leave = nn.Sequential(nn.LayerNorm(size), factors)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows, which are lists one behind the other, or one list."""
         lengths = check_sizes(sizes, x.shape[0])
         rows = self.embed(x)
         context = self._context(self.enter(rows), lengths)
-        scores: Tensor = self.layers(rows * (1.0 + self.leave(context))).squeeze(1)
+        scores: Tensor = self.layers(rows * (1.0 + self.leave(context)))
         return scores
 
     def _context(self, inner: Tensor, lengths: Ints | None) -> Tensor:
@@ -214,22 +253,23 @@ class Attention(nn.Module):
             return self._look(inner.unsqueeze(0), None).squeeze(0)
         found, at = [inner[:0]], [np.empty(0, np.int64)]
         for rows, is_there in groups_of(lengths):
-            lists = inner[torch.from_numpy(rows).to(inner.device)]
-            if is_there is None:
-                found.append(self._look(lists, None).flatten(0, 1))
-                at.append(rows.ravel())
-            else:
-                mask = torch.from_numpy(is_there).to(inner.device)
-                found.append(self._look(lists, mask[:, None, None, :])[mask])
-                at.append(rows[is_there])
-        back = torch.from_numpy(np.argsort(np.concatenate(at)))
-        return torch.cat(found)[back.to(inner.device)]
+            lists, mask = inner[_on(rows, inner)], None
+            if not is_there.all():
+                mask = _on(is_there, inner)[:, None, None, :]
+            own = np.flatnonzero(is_there)  # numbers, not a mask: a device need not count them
+            found.append(self._look(lists, mask).flatten(0, 1)[_on(own, inner)])
+            at.append(rows.ravel()[own])
+        return torch.cat(found)[_on(np.argsort(np.concatenate(at)), inner)]
 
     def _look(self, lists: Tensor, mask: Tensor | None) -> Tensor:
         """What documents of lists of one length see in each other."""
         for block in self.blocks:
             lists = block(lists, mask)
         return lists
+
+
+def _on(values: NDArray[Any], like: Tensor) -> Tensor:
+    return torch.from_numpy(values).to(like.device)
 
 
 class Block(nn.Module):
@@ -258,7 +298,7 @@ class Group(NamedTuple):
     """Lists of similar length."""
 
     rows: Ints  # lists x the longest of them: numbers of rows
-    is_there: NDArray[np.bool_] | None  # else padding; None: there is none
+    is_there: NDArray[np.bool_]  # else padding
 
 
 def groups_of(lengths: Ints) -> Iterator[Group]:
@@ -277,7 +317,7 @@ def groups_of(lengths: Ints) -> Iterator[Group]:
         place = np.arange(ordered[end - 1])
         is_there = place < ordered[:end, None]
         rows = starts[own, None] + np.where(is_there, place, 0)
-        yield Group(rows, None if is_there.all() else is_there)
+        yield Group(rows, is_there)
 
 
 def check_sizes(sizes: Tensor | None, rows: int) -> Ints | None:
@@ -303,10 +343,10 @@ def make_body(
     encoder: Encoder,
     *,
     hidden: Sequence[int] = HIDDEN,
-    dropout: float = 0.1,
-    layers: int = 2,
+    dropout: float = 0.5,
+    layers: int = 1,
     heads: int = 2,
-    size: int = 64,
+    size: int = 32,
     seed: int = 0,
 ) -> nn.Module:
     """A network of a kind, "linear", "mlp" or "attention", for encoded rows.

@@ -10,9 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from rankforce.common.draws import hash_keys, hash_numbers
+from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.data.sources import Dense, as_source
-from rankforce.models.network.network import ROWS, take_dense
+from rankforce.models.network.network import ROWS, list_chunks, take_dense
 
 Numbers = NDArray[np.int64]
 
@@ -69,6 +70,16 @@ class Feed:
         with torch.no_grad():
             given = torch.from_numpy(np.ascontiguousarray(rows, np.float32))
             return self._encode(given.to(self._device))
+
+    def scores(self, body: Any) -> Floats:
+        """Scores of all documents by a network as it is."""
+        found = np.zeros(self._index.pointer[-1])
+        body.train(False)
+        with torch.inference_mode():
+            for first, last in list_chunks(self._index):
+                x, sizes, rows = self.batch(np.arange(first, last))
+                found[rows] = body(x, sizes).double().cpu().numpy()
+        return found
 
     def batch(self, queries: Numbers) -> Batch:
         """The documents of some queries, in the order that decides ties."""

@@ -17,7 +17,6 @@ import torch
 
 from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
-from rankforce.common.types import Floats
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.models.network.encoder import Encoder
@@ -73,10 +72,10 @@ class Descent(Run):
         self.optimiser = make_optimiser(self.body, settings)
         self.model = self._make_model(network)
         self.network: Network = self.model.scorer
-        inputs = self.network.inputs(train.data.features)
-        self.feed = Feed(
-            inputs, self.forces.index, Encode(network.encoder).to(self.device), self.device
-        )
+        self.feeds = self._open_feeds()
+        self.before = self.scores[0]
+        if self.is_watched:
+            self.scores[0] = self.starts[0] + self.feeds[0].scores(self.body)
         self.ready = self._open_forces()
         self._check_forces()
 
@@ -124,7 +123,6 @@ class Descent(Run):
         if base.outside is not None and found is None:
             model.base_mark = fingerprint_of(base.outside, network.ranges)
         if found is None:
-            self.before = self._scores_of(0) if self.is_watched else self.scores[0]
             return model
         earlier: Network = found.scorer
         earlier.device, earlier.module = self.device, network.module
@@ -132,8 +130,16 @@ class Descent(Run):
         put_state(self.body, earlier.states[earlier.epochs])
         put_memory(self.optimiser, earlier.memory)
         self.watch.take(found.history, model.steps)
-        self.before = self.scores[0]
         return model
+
+    def _open_feeds(self) -> list[Feed]:
+        """The encoded rows of each data set, the training set in the order that decides ties."""
+        encode = Encode(self.network.encoder).to(self.device)
+        indices = [self.forces.index, *(one.data.index for one in self.sets[1:])]
+        return [
+            Feed(self.network.inputs(one.data.features), index, encode, self.device)
+            for one, index in zip(self.sets, indices, strict=True)
+        ]
 
     def _open_forces(self) -> Any:
         """The objective on the training set, where the network is."""
@@ -189,11 +195,11 @@ class Descent(Run):
     def _step(self, queries: Numbers, epoch: int) -> None:
         """Move the weights along the forces on the documents of some queries."""
         settings = self.settings
-        x, sizes, rows = self.feed.batch(queries)
+        x, sizes, rows = self.feeds[0].batch(queries)
         if settings.noise:
-            dense = self.network.encoder.dense
+            scaled = self.network.encoder.scaled
             x = x.clone()
-            x[:, :dense] += settings.noise * torch.randn_like(x[:, :dense])
+            x[:, :scaled] += settings.noise * torch.randn_like(x[:, :scaled])
         self.optimiser.zero_grad(set_to_none=True)
         scores = self.body(x, sizes)
         lam = self._forces(queries, scores.detach(), rows, epoch)
@@ -228,20 +234,9 @@ class Descent(Run):
         self.network.add_epoch(take_state(self.body), take_memory(self.optimiser), best=best)
         self.model.used = self.model.steps
         for number in range(0 if self.is_watched else 1, len(self.sets)):
-            self.scores[number] = self._scores_of(number)
+            self.scores[number] = self.starts[number] + self.feeds[number].scores(self.body)
             if not np.isfinite(self.scores[number]).all():
                 raise RankforceError(not_finite(self.settings, epoch))
-
-    def _scores_of(self, number: int) -> Floats:
-        """Scores of a data set by the network as it is."""
-        one, total = self.sets[number], self.starts[number].copy()
-        scorer = self.model.scorer if hasattr(self, "model") else None
-        if scorer is not None and len(scorer):
-            steps = range(len(scorer))
-            scorer.add_scores(
-                one.data.features, steps, total, threads=self.threads, index=one.data.index
-            )
-        return total
 
     def end(self, why: str | None) -> None:
         """Leave a usable model; only a run that was interrupted may go on."""
