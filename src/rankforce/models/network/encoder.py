@@ -167,7 +167,7 @@ class Encoder:
     @property
     def stretch(self) -> NDArray[np.float32]:
         """What places among quantiles are multiplied by; 0 for a column without variance."""
-        return (SPAN / (KNOTS - 1) * (self.scale != 0)).astype(np.float32)
+        return np.asarray(SPAN / (KNOTS - 1) * (self.scale != 0), np.float32)
 
     def record(self) -> dict[str, Any]:
         """What is not in arrays, for JSON."""

@@ -44,6 +44,7 @@ class Encode(nn.Module):
     numbers: Tensor
     mean: Tensor
     scale: Tensor
+    stretch: Tensor
     flagged: Tensor
     codes: Tensor
     counts: Tensor
