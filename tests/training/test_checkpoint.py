@@ -25,6 +25,7 @@ TRAIN = rf.make_data("mslr", queries=12, seed=1)
 VALID = rf.make_data("mslr", queries=8, seed=2)
 X, Y, G = TRAIN.features, TRAIN.labels, TRAIN.group
 KILLED_AFTER, SAVED = 7, 6  # trees; a checkpoint is written every third
+ONE_STEP = {"n_estimators": 1}
 PARAMS: dict[str, Any] = {
     "n_estimators": 12,
     "num_leaves": 5,
@@ -55,11 +56,11 @@ import importlib, os, signal, sys
 tests = importlib.import_module(sys.argv[2])
 
 def kill(moment):
-    if len(moment.model.trees) == tests.KILLED_AFTER:
+    if moment.model.steps == tests.KILLED_AFTER:
         os.kill(os.getpid(), signal.SIGKILL)
 
 for run in tests.RUNS.values():  # compile and load everything once
-    tests.fit(run | {"n_estimators": 1})
+    tests.fit(run | tests.ONE_STEP)
 for number, run in enumerate(tests.RUNS.values()):
     child = os.fork()  # every run is killed in a process of its own
     if child == 0:

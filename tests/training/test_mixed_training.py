@@ -32,6 +32,7 @@ def prefer_clicked(data: rf.RankingData) -> rf.RankingData:
 TRAIN = prefer_clicked(rf.make_data("mslr", queries=25, seed=1))
 VALID = rf.make_data("mslr", queries=20, seed=2)
 KILLED_AFTER, SAVED = 7, 6  # trees; a checkpoint is written every third
+ONE_STEP = {"n_estimators": 1}
 PARAMS: dict[str, Any] = {
     "n_estimators": 12,
     "num_leaves": 5,

@@ -18,6 +18,7 @@ from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
+from rankforce.models.network.library import load_torch
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
 from rankforce.training.callbacks.base import Callback, Seconds
@@ -40,6 +41,7 @@ def fit(
     """Train a model; `wish` is what callbacks say about the decision to stop."""
     kind: Callable[..., Run] = Boosting
     if settings.kind != TREES:
+        load_torch()  # for what to install
         from rankforce.training.network.descent import Descent
 
         kind = Descent

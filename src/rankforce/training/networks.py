@@ -22,12 +22,15 @@ def kind_of_model(given: Any) -> str:
     rankforce.RankforceError: model is 'cnn': choose 'trees', 'linear', 'mlp', 'attention' or a
     torch.nn.Module
     """
-    if isinstance(given, str) and (given == TREES or given in NETWORKS):
+    kinds = [TREES, *(kind for kind in NETWORKS if kind != MODULE)]
+    if isinstance(given, str) and given in kinds:
         return given
-    if hasattr(given, "state_dict") and hasattr(given, "forward"):
+    is_class = isinstance(given, type)
+    if hasattr(given, "state_dict") and hasattr(given, "forward") and not is_class:
         return MODULE
-    choices = ", ".join(repr(kind) for kind in (TREES, *NETWORKS) if kind != MODULE)
-    raise RankforceError(f"model is {given!r}: choose {choices} or a torch.nn.Module")
+    choices = ", ".join(map(repr, kinds))
+    what = f"the class {given.__name__}" if is_class else repr(given)
+    raise RankforceError(f"model is {what}: choose {choices} or a torch.nn.Module")
 
 
 def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +45,7 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
     said = {name: value for name, value in given.items() if value is not None}
     kind = kind_of_model(said.get("model", DEFAULT.model))
     for name in said:
-        only = TABLE[name].only if name in TABLE else ""
+        only = TABLE[name].only if name in TABLE else TREES  # a parameter of their engine
         if only and (only == TREES) != (kind == TREES):
             of = "trees" if only == TREES else "networks"
             raise RankforceError(
@@ -55,6 +58,11 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
                 "model"
             )
         return dict(given)
+    if isinstance(said.get("base"), str) and said["base"] == "regressor":
+        raise RankforceError(
+            f"base is 'regressor', which is made of trees, and the model is {kind!r}: give a "
+            "trained ranker, or leave it out"
+        )
     own = NETWORKS[kind]
     for name in ("hidden", "dropout", "layers", "heads"):
         if name in said and name not in own:

@@ -88,7 +88,8 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     engine = find_engine(given.get("engine"))
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
-    ours = _with_preset(fill_in_network(ours))
+    ours = _with_preset(fill_in_network(ours | passed))
+    ours = {name: value for name, value in ours.items() if name not in passed}
     if ours.get("members") is not None:
         ours = _IN_COMMITTEE | ours
     if given.get("lambdarank_truncation_level") and ours.get("k") is None:

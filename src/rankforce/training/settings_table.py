@@ -109,7 +109,7 @@ def _shown_defaults(name: str) -> list[str]:
     """What a setting is in networks of each kind, in words.
 
     >>> _shown_defaults("clip"), _shown_defaults("heads")
-    (['default 1.0'], ['4 of attention'])
+    (['default 1.0'], ['2 of attention'])
     """
     kinds: dict[str, list[str]] = {}
     for kind, own in NETWORKS.items():
@@ -312,10 +312,10 @@ DEFAULT = Values()
 
 # What settings of a network are where the user does not say; a module of one's own is an mlp here.
 _ALL = {"norm": "none", "epochs": 60, "batch_size": 2048, "noise": 0.0, "optimiser": "adamw"}
-_ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01}
-_DEEP = {"learning_rate": 3e-4, "scaling": "both", "hidden": [128, 64], "dropout": 0.5}
+_ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
+_DEEP = {"learning_rate": 3e-4, "hidden": [128, 64], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "linear": _ALL | {"learning_rate": 0.01, "scaling": "log"},
+    "linear": _ALL | {"learning_rate": 0.01},
     "mlp": _ALL | _DEEP,
     "attention": _ALL | _DEEP | {"layers": 1, "heads": 2},
 }

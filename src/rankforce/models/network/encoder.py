@@ -27,7 +27,7 @@ KNOTS = 64  # quantiles of a feature
 SPAN = 4.0  # from the lowest to the highest of them, once scaled: from -2 to 2
 LARGEST = 1e37  # float32 holds differences of such values
 LOGGED, PLACED = ("log", "both"), ("quantile", "both")  # scalings that have logs, and quantiles
-MIDDLE = np.float32((KNOTS - 1) / 2)  # of the places of quantiles
+MIDDLE = (KNOTS - 1) / 2  # of the places of quantiles
 SAMPLE = 50_000  # rows of which quantiles are found
 STEP = 1 << 20  # numbers of a block of rows while fitting: 8 MB in float64
 _LEAST_SPREAD = 1e-30  # float32 holds its inverse
@@ -161,13 +161,13 @@ class Encoder:
             among = np.empty_like(values)
             for column, (knots, places) in enumerate(zip(self.knots, self.places, strict=True)):
                 among[:, column] = np.interp(values[:, column], knots, places)
-            found.append((among - MIDDLE) * self.stretch)
+            found.append((among - np.float32(MIDDLE)) * self.stretch)
         return found
 
     @property
     def stretch(self) -> NDArray[np.float32]:
         """What places among quantiles are multiplied by; 0 for a column without variance."""
-        return (SPAN / (KNOTS - 1) * (self.scale != 0)).astype(np.float32)
+        return np.asarray(SPAN / (KNOTS - 1) * (self.scale != 0), np.float32)
 
     def record(self) -> dict[str, Any]:
         """What is not in arrays, for JSON."""

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import layer_norm, scaled_dot_product_attention
 
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
@@ -34,7 +34,7 @@ LONGEST = 2  # times the shortest list of a group is its longest, to which the o
 WIDEST = 16  # numbers that stand for a category, at most
 # Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
 # of which there are few, need longer ones.
-FASTER = 30.0
+FASTER = 10.0
 _STEEPEST = 1e30  # float32 holds it
 
 
@@ -44,6 +44,7 @@ class Encode(nn.Module):
     numbers: Tensor
     mean: Tensor
     scale: Tensor
+    stretch: Tensor
     flagged: Tensor
     codes: Tensor
     counts: Tensor
@@ -148,6 +149,20 @@ class Embed(nn.Module):
         return torch.cat(parts, dim=1)
 
 
+class Norm(nn.LayerNorm):
+    """A norm within a row. On the CPU it learns the same at any number of threads.
+
+    The derivatives by factors and offsets that PyTorch has for the whole are sums by thread.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows with the mean 0 and the variance 1, times factors, and offsets."""
+        if not self.training or x.device.type != "cpu":
+            return super().forward(x)
+        plain = layer_norm(x, self.normalized_shape, eps=self.eps)
+        return torch.addcmul(self.bias, plain, self.weight)
+
+
 class Linear(nn.Module):
     """A weight for each feature and each category; all are 0 to begin with."""
 
@@ -197,7 +212,7 @@ class Layers(nn.Module):
         super().__init__()
         layers: list[nn.Module] = []
         for inner, outer in itertools.pairwise((width, *hidden)):
-            layers += [nn.Linear(inner, outer), nn.LayerNorm(outer), nn.ReLU(), nn.Dropout(dropout)]
+            layers += [nn.Linear(inner, outer), Norm(outer), nn.ReLU(), nn.Dropout(dropout)]
         self.deep = nn.Sequential(*layers, _starting_at_0((width, *hidden)[-1], 1, bias=False))
         self.straight = _starting_at_0(width, 1, bias=False)
 
@@ -237,7 +252,7 @@ class Attention(nn.Module):
         self.enter = nn.Linear(self.embed.width, size)
         self.blocks = nn.ModuleList(Block(size, heads, dropout) for _ in range(layers))
         factors = _starting_at_0(size, self.embed.width, bias=True)
-        self.leave = nn.Sequential(nn.LayerNorm(size), factors)
+        self.leave = nn.Sequential(Norm(size), factors)
         self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
@@ -249,49 +264,64 @@ class Attention(nn.Module):
         return scores
 
     def _context(self, inner: Tensor, lengths: Ints | None) -> Tensor:
-        if lengths is None:
-            return self._look(inner.unsqueeze(0), None).squeeze(0)
-        found, at = [inner[:0]], [np.empty(0, np.int64)]
-        for rows, is_there in groups_of(lengths):
-            lists, mask = inner[_on(rows, inner)], None
-            if not is_there.all():
-                mask = _on(is_there, inner)[:, None, None, :]
-            own = np.flatnonzero(is_there)  # numbers, not a mask: a device need not count them
-            found.append(self._look(lists, mask).flatten(0, 1)[_on(own, inner)])
-            at.append(rows.ravel()[own])
-        return torch.cat(found)[_on(np.argsort(np.concatenate(at)), inner)]
-
-    def _look(self, lists: Tensor, mask: Tensor | None) -> Tensor:
-        """What documents of lists of one length see in each other."""
+        lists = None if lengths is None else Lists(lengths, inner.device)
         for block in self.blocks:
-            lists = block(lists, mask)
-        return lists
-
-
-def _on(values: NDArray[Any], like: Tensor) -> Tensor:
-    return torch.from_numpy(values).to(like.device)
+            inner = block(inner, lists)
+        return inner
 
 
 class Block(nn.Module):
-    """Self-attention, then a layer for each document, each added to what came in (pre-norm)."""
+    """Self-attention, then a layer for each document, each added to what came in (pre-norm).
+
+    Only attention sees lists: all else is done with the documents of a batch at a time.
+    """
 
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
-        self.before, self.between = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.before, self.between = Norm(size), Norm(size)
         self.ask, self.answer = nn.Linear(size, 3 * size), nn.Linear(size, size)
         self.think = nn.Sequential(nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, size))
         self.drop = nn.Dropout(dropout)
 
-    def forward(self, lists: Tensor, mask: Tensor | None) -> Tensor:
-        """Lists x documents x size, and which documents are there."""
-        asked = self.ask(self.before(lists)).unflatten(-1, (3, self.heads, -1))
-        query, key, value = asked.permute(2, 0, 3, 1, 4).unbind(0)
-        # Without dropout of its own it never holds documents x documents of numbers.
-        seen = scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        lists = lists + self.drop(self.answer(seen.transpose(1, 2).flatten(2)))
-        thought: Tensor = self.drop(self.think(self.between(lists)))
-        return lists + thought
+    def forward(self, rows: Tensor, lists: Lists | None) -> Tensor:
+        """Documents x size, and which of them are a list: all of them, without `lists`."""
+        asked = self.ask(self.before(rows)).unflatten(-1, (3, self.heads, -1))
+        seen = look(asked.unsqueeze(0)).squeeze(0) if lists is None else lists.look(asked)
+        rows = rows + self.drop(self.answer(seen))
+        thought: Tensor = self.drop(self.think(self.between(rows)))
+        return rows + thought
+
+
+def look(asked: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Attention: lists x documents x (asks, is asked for, says) x heads x numbers."""
+    query, key, value = asked.permute(2, 0, 3, 1, 4).unbind(0)
+    # Without dropout of its own it never holds documents x documents of numbers.
+    seen = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return seen.transpose(1, 2).flatten(2)
+
+
+class Lists:
+    """The lists of a batch, in groups of similar length, on a device."""
+
+    def __init__(self, lengths: Ints, device: torch.device) -> None:
+        self._groups: list[tuple[Any, ...]] = []
+        at = [np.empty(0, np.int64)]
+        for rows, is_there in groups_of(lengths):
+            own = np.flatnonzero(is_there)  # numbers, not a mask: a device need not count them
+            mask = None if len(own) == rows.size else torch.from_numpy(is_there).to(device)
+            held = (torch.from_numpy(one).to(device) for one in (rows, own))
+            self._groups.append((*held, mask))
+            at.append(rows.ravel()[own])
+        self._back = torch.from_numpy(np.argsort(np.concatenate(at))).to(device)
+
+    def look(self, asked: Tensor) -> Tensor:
+        """What documents see in the others of their lists: documents x size."""
+        found = [asked[:0, 0].flatten(1)]
+        for rows, own, mask in self._groups:
+            wide = None if mask is None else mask[:, None, None, :]
+            found.append(look(asked[rows], wide).flatten(0, 1)[own])
+        return torch.cat(found)[self._back]
 
 
 class Group(NamedTuple):

@@ -23,7 +23,7 @@ from rankforce.data.sources import View, as_source, to_dense
 from rankforce.models.base import NETWORK
 from rankforce.models.forest.forest import Forest
 from rankforce.models.network.encoder import Encoder
-from rankforce.models.network.library import load_safetensors
+from rankforce.models.network.library import load_safetensors, load_torch
 
 State = dict[str, NDArray[Any]]  # weights by name
 ROWS = 1 << 14  # that are scored at a time
@@ -57,7 +57,7 @@ class Network:
         self.forest = forest
         self.epochs = 0
         self.states: dict[int, State] = {}
-        self.memory: State = {}  # of the optimiser, behind the last epoch: a run goes on with it
+        self.memories: dict[int, State] = {}  # of the optimiser, by epoch: a run goes on with one
         self.influence: Floats = np.zeros(len(names))  # of each feature on scores
         self.module: Any = None  # a torch.nn.Module of the user's own, which no file has
         self.device = "cpu"
@@ -73,22 +73,23 @@ class Network:
 
     def add_epoch(self, state: State, memory: State, *, best: int | None) -> None:
         """Weights behind one more epoch; of those before, the last and the `best` stay."""
-        self.epochs += 1
-        kept = {self.epochs - 1, best}
-        self.states = {number: old for number, old in self.states.items() if number in kept}
-        self.states[self.epochs] = state
-        self.memory = memory
+        last, number = self.epochs, self.epochs + 1
+        kept = {n: old for n, old in self.states.items() if n in (last, best)}
+        self.memories = {n: old for n, old in self.memories.items() if n == last}
+        self.memories[number], self.states = memory, kept | {number: state}
+        self.epochs = number
 
     def keep(self, steps: int) -> None:
         """Forget what comes behind so many epochs."""
-        if steps < self.epochs:
-            self.epochs, self.memory = steps, {}
-            self.states = {n: state for n, state in self.states.items() if n <= steps}
+        self.epochs = min(self.epochs, steps)
+        self.states = {n: state for n, state in self.states.items() if n <= steps}
+        self.memories = {n: memory for n, memory in self.memories.items() if n <= steps}
 
-    def settle(self, used: int) -> None:
-        """Forget all that only a run needs that is still going."""
+    def settle(self, used: int, *, goes_on: bool) -> None:
+        """Forget all that is not used; what another run goes on with, if there is no such."""
         self.states = {n: state for n, state in self.states.items() if n in (used, self.epochs)}
-        self.memory = {}
+        if not goes_on:
+            self.memories = {}
 
     def inputs(self, features: Any) -> Any:
         """The features that the network sees: the data's own, or what trees make of them."""
@@ -116,9 +117,9 @@ class Network:
                 f"epochs {steps.start} to {steps.stop} of a network have no scores by themselves: "
                 "begin with the first"
             )
+        net, inputs = self.net(steps.stop), self.inputs(features)
         from rankforce.models.network.scoring import score_lists, score_rows
 
-        net, inputs = self.net(steps.stop), self.inputs(features)
         if self.needs_lists and index is not None:
             score_lists(net, inputs, index, out, threads=threads, device=self.device)
         else:
@@ -128,6 +129,7 @@ class Network:
         """The network behind an epoch as a torch.nn.Module, from features to scores."""
         known = (step, self.device)
         if self._kept is None or self._kept[0] != known:
+            load_torch()  # for what to install
             from rankforce.models.network.scoring import make_net
 
             self._kept = known, make_net(self, self._state(step))
@@ -144,9 +146,9 @@ class Network:
     ) -> bytes:
         """What its file holds: the weights behind an epoch, or all that a run goes on with."""
         states = {steps: self._state(steps)}
-        memory: State = {}
-        if steps == self.epochs and self.memory:
-            states, memory = self.states, self.memory
+        if steps == self.epochs:
+            states = self.states
+        memory = self.memories.get(steps, {})
         arrays = {
             f"{WEIGHTS}.{number}.{name}": values
             for number, state in states.items()
@@ -163,16 +165,21 @@ class Network:
             "forest": None if self.forest is None else self.forest.text(len(self.forest), {}, {}),
         }
         texts = {TOLD: json.dumps(told)}  # the only one: several would stand in any order
-        plain = {name: np.ascontiguousarray(values) for name, values in sorted(arrays.items())}
+        plain = {name: np.asarray(values, order="C") for name, values in sorted(arrays.items())}
         found: bytes = load_safetensors().numpy.save(plain, texts)
         return found
 
     def digest(self, steps: int) -> str:
-        """A fingerprint of the weights behind an epoch."""
-        total = hashlib.sha256(json.dumps(self.shape, sort_keys=True).encode())
-        for name, values in sorted(self.states.get(steps, {}).items()):
-            total.update(f"{name} {values.dtype} {values.shape}".encode())
-            total.update(np.ascontiguousarray(values).tobytes())
+        """A fingerprint of all that scores behind an epoch, and of what a run goes on with."""
+        about = [self.shape, self.encoder.record(), self.ranges]
+        if self.forest is not None:
+            about.append(self.forest.digest(len(self.forest)))
+        total = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+        of_epoch = (kept.get(steps, {}) for kept in (self.states, self.memories))
+        for arrays in (*of_epoch, self.encoder.arrays()):
+            for name, values in sorted(arrays.items()):
+                total.update(f"{name} {values.dtype} {values.shape}".encode())
+                total.update(values.tobytes())
         return total.hexdigest()[:32]
 
     @classmethod
@@ -195,9 +202,9 @@ class Network:
             for name, values in _under(arrays, WEIGHTS).items():
                 number, _, rest = name.partition(".")
                 found.states.setdefault(int(number), {})[rest] = values
-            found.memory = _under(arrays, MEMORY)
             found.influence = np.asarray(arrays["influence"], np.float64)
             found.epochs = max(found.states)
+            found.memories = {found.epochs: _under(arrays, MEMORY)}
             columns = len(found.names) if forest is None else len(forest)
             if len(encoder.names) != columns or len(found.ranges) != len(found.names):
                 raise RankforceError("its parts are of different numbers of features")

@@ -20,6 +20,8 @@ from rankforce.models.network.network import ROWS, State, list_chunks, take_dens
 if TYPE_CHECKING:
     from rankforce.models.network.network import Network
 
+FEW = 32  # rows, twice as many as are known to need it
+
 
 @contextmanager
 def threads_of_torch(threads: int) -> Iterator[None]:
@@ -30,6 +32,13 @@ def threads_of_torch(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def few_on_one_thread(rows: int) -> Iterator[None]:
+    """Few rows on one thread: for products of those MKL rounds in another way on several."""
+    with threads_of_torch(1 if rows < FEW else torch.get_num_threads()):
+        yield
 
 
 def make_net(network: Network, state: State) -> Any:
@@ -96,7 +105,8 @@ def score_rows(net: Any, features: Any, out: Floats, *, threads: int, device: st
     with torch.inference_mode(), threads_of_torch(threads):
         for first, rows in as_source(features).blocks(ROWS):
             given = torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device)
-            out[first : first + len(rows)] += net(given).double().cpu().numpy()
+            with few_on_one_thread(len(rows)):
+                out[first : first + len(rows)] += net(given).double().cpu().numpy()
 
 
 def score_lists(
@@ -109,4 +119,5 @@ def score_lists(
             rows = index.row[places] if len(index.row) else np.arange(places.start, places.stop)
             given = torch.from_numpy(take_dense(features, rows)).to(device)
             sizes = torch.from_numpy(index.sizes[first:last].astype(np.int64)).to(device)
-            out[rows] += net(given, sizes).double().cpu().numpy()
+            with few_on_one_thread(len(rows)):
+                out[rows] += net(given, sizes).double().cpu().numpy()

@@ -14,6 +14,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.data.sources import Dense, as_source
 from rankforce.models.network.network import ROWS, list_chunks, take_dense
+from rankforce.models.network.scoring import few_on_one_thread
 
 Numbers = NDArray[np.int64]
 
@@ -78,7 +79,8 @@ class Feed:
         with torch.inference_mode():
             for first, last in list_chunks(self._index):
                 x, sizes, rows = self.batch(np.arange(first, last))
-                found[rows] = body(x, sizes).double().cpu().numpy()
+                with few_on_one_thread(len(rows)):
+                    found[rows] = body(x, sizes).double().cpu().numpy()
         return found
 
     def batch(self, queries: Numbers) -> Batch:

@@ -17,12 +17,19 @@ import torch
 
 from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
+from rankforce.common.notes import note
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.models.network.encoder import Encoder
 from rankforce.models.network.modules import Encode
-from rankforce.models.network.network import Network, find_ranges, inputs_of
-from rankforce.models.network.scoring import open_body, put_state, take_state, threads_of_torch
+from rankforce.models.network.network import Network, State, find_ranges, inputs_of
+from rankforce.models.network.scoring import (
+    few_on_one_thread,
+    open_body,
+    put_state,
+    take_state,
+    threads_of_torch,
+)
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
 from rankforce.training.callbacks.base import Callback, Seconds
@@ -64,12 +71,18 @@ class Descent(Run):
             base_steps=0,
             steps=int(settings.epochs or 0),
         )
+        if settings.checkpoint and self.watch.sees_queries:
+            raise RankforceError(
+                f"{self.watch.card} looks at single queries of earlier epochs, whose weights are "
+                "not kept: no checkpoint"
+            )
         self.starts = [scores.copy() for scores in self.scores]  # what the network adds to
         self._say_start()
         network = self._make_network()
         self.body = open_body(network, seed=settings.seed).to(self.device)
         self._start_from_trees()
         self.optimiser = make_optimiser(self.body, settings)
+        self.longest = torch.zeros((), device=self.device)  # of the gradients of an epoch
         self.model = self._make_model(network)
         self.network: Network = self.model.scorer
         self.feeds = self._open_feeds()
@@ -128,7 +141,7 @@ class Descent(Run):
         earlier.device, earlier.module = self.device, network.module
         model.scorer, model.used = earlier, found.used
         put_state(self.body, earlier.states[earlier.epochs])
-        put_memory(self.optimiser, earlier.memory)
+        put_memory(self.optimiser, earlier.memories.get(earlier.epochs, {}))
         self.watch.take(found.history, model.steps)
         return model
 
@@ -162,7 +175,9 @@ class Descent(Run):
     def go(self) -> None:
         """Make the epochs that are missing."""
         begin = self.model.steps
-        is_over = self._tell_start(begin)
+        is_over = self._tell_start(begin) or begin >= self.total
+        if not is_over:
+            self._check_memory(begin)
         with threads_of_torch(self.threads):
             for epoch in range(begin, self.total):
                 if is_over:
@@ -176,20 +191,31 @@ class Descent(Run):
                 is_over = self._tell_step(epoch, begin, lam, hess, seconds)
         self.end(None)
 
+    def _check_memory(self, begin: int) -> None:
+        """Refuse to go on from weights alone, where the optimiser remembers more than those."""
+        remembers = self.settings.optimiser != "sgd"
+        if begin and remembers and not self.network.memories.get(begin):
+            raise RankforceError(
+                f"checkpoint {self.settings.checkpoint} holds a model, and no run that could go "
+                f"on behind its {begin} epochs: choose another folder"
+            )
+
     def _learn(self, epoch: int) -> None:
         """One pass over the queries."""
         settings = self.settings
         index = self.forces.index
-        documents = None if settings.optimiser == "sgd" else settings.batch_size
+        size = None if settings.optimiser == "sgd" else settings.batch_size
         order = draw_order(index, settings.seed, epoch)
-        batches = list(fill_batches(order, index.sizes, documents))
+        batches = list(fill_batches(order, index.sizes, size))
         self.body.train()
         with keyed_draws(settings.seed, epoch, self.device):
             for number, queries in enumerate(batches):
-                share = (epoch + (number + 1) / len(batches)) / self.total
+                # In the middle of a step: at its ends the first or the last one would be of rate 0.
+                share = (epoch + (number + 0.5) / len(batches)) / self.total
                 for group in self.optimiser.param_groups:
                     group["lr"] = rate_at(settings, share)
-                with said_in_words(settings, epoch, number):
+                documents = int(index.sizes[queries].sum())
+                with said_in_words(settings, epoch, number), few_on_one_thread(documents):
                     self._step(queries, epoch)
 
     def _step(self, queries: Numbers, epoch: int) -> None:
@@ -206,7 +232,10 @@ class Descent(Run):
         # Plain descent takes the sum over the pairs of its query.
         scores.backward(lam.to(scores.dtype) * (-1.0 / len(queries)))
         if settings.optimiser != "sgd" and settings.clip:
-            torch.nn.utils.clip_grad_norm_(self.body.parameters(), settings.clip)
+            length = torch.nn.utils.clip_grad_norm_(self.body.parameters(), settings.clip)
+            # One that float32 does not hold leaves a step of 0. Looked at behind the epoch: a GPU
+            # would wait for each.
+            self.longest = torch.maximum(self.longest, length.detach())
         self.optimiser.step()
 
     def _forces(self, queries: Numbers, scores: Any, rows: Numbers, epoch: int) -> Any:
@@ -231,18 +260,29 @@ class Descent(Run):
     def _keep(self, epoch: int) -> None:
         """The weights behind an epoch, and the scores that they give."""
         best = self.stopped_at or self.watch.best
-        self.network.add_epoch(take_state(self.body), take_memory(self.optimiser), best=best)
+        state = take_state(self.body)
+        if not (np.isfinite(float(self.longest)) and all_finite(state)):
+            raise RankforceError(not_finite(self.settings, epoch))
+        self.network.add_epoch(state, take_memory(self.optimiser), best=best)
         self.model.used = self.model.steps
         for number in range(0 if self.is_watched else 1, len(self.sets)):
             self.scores[number] = self.starts[number] + self.feeds[number].scores(self.body)
             if not np.isfinite(self.scores[number]).all():
                 raise RankforceError(not_finite(self.settings, epoch))
 
+    def _settle(self, done: int, finished: bool) -> None:
+        """Decide on an epoch whose weights are there: a callback may name any."""
+        super()._settle(done, finished)
+        if self.model.used not in self.network.states:
+            note(f"weights behind {self.model.used} epochs are not kept: those behind {done} are")
+            self.model.used = done
+
     def end(self, why: str | None) -> None:
         """Leave a usable model; only a run that was interrupted may go on."""
         super().end(why)
         if self.model.finished:
-            self.network.settle(self.model.used)
+            goes_on = self.model.steps < self.total
+            self.network.settle(self.model.used, goes_on=goes_on)
             self.network.influence = find_influence(
                 self.network, self.model.used, self.sets[0].data
             )
@@ -268,9 +308,11 @@ def check_place(module: Any, device: str) -> None:
         raise RankforceError(f"the module {type(module).__name__} has no weights that could learn")
     for one in weights:
         if one.device.type != device:
+            place = one.device.type
+            other = f", or give device={place!r}" if place in ("cpu", "cuda") else ""
             raise RankforceError(
-                f"the module {type(module).__name__} is on {one.device.type!r}, and the data on "
-                f"{device!r}: move it with .to({device!r}), or give device={one.device.type!r}"
+                f"the module {type(module).__name__} is on {place!r}, and the data on {device!r}: "
+                f"move it with .to({device!r}){other}"
             )
 
 
@@ -309,7 +351,14 @@ def said_in_words(settings: Settings, epoch: int, number: int) -> Iterator[None]
     except RuntimeError as error:
         if "not enough memory" in str(error) or "can't allocate memory" in str(error):
             raise RankforceError(too_large(settings)) from None
+        if "without overflow" in str(error):  # a step that no float holds
+            raise RankforceError(not_finite(settings, epoch)) from None
         raise
+
+
+def all_finite(state: State) -> bool:
+    """Whether weights are numbers, all of them."""
+    return all(bool(np.isfinite(values).all()) for values in state.values())
 
 
 def too_large(settings: Settings) -> str:
@@ -323,6 +372,6 @@ def too_large(settings: Settings) -> str:
 def not_finite(settings: Settings, epoch: int) -> str:
     """What to say of scores that ran away."""
     return (
-        f"scores are not finite in epoch {epoch + 1}: a smaller learning_rate than "
+        f"scores or weights are not finite in epoch {epoch + 1}: a smaller learning_rate than "
         f"{settings.learning_rate:g} may help, or other scaling of the features"
     )
