@@ -11,7 +11,7 @@ import pytest
 import rankforce as rf
 from rankforce.formats.write import write
 from tests.cli.inside import Answer, run_inside
-from tests.training.made_networks import make_data
+from tests.training.network.made import make_data
 
 
 @pytest.fixture(scope="module")

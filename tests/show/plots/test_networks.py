@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankforce as rf
-from tests.training.made_networks import grow, make_data, train
+from tests.training.network.made import grow, make_data, train
 
 DATA, OTHER = make_data(0), make_data(1)
 ALONE = ("contributions", "contributions_by_size", "label_mix")

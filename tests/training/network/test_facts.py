@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import rankforce as rf
-from tests.training.made_networks import KIND, SMALL, grow, make_data, train
+from tests.training.network.made import KIND, SMALL, grow, make_data, train
 
 DATA, OTHER = make_data(0), make_data(1)
 
@@ -66,6 +66,16 @@ def test_a_feature_that_is_scaled_in_two_ways_has_the_sum() -> None:
     both = np.abs(weights(ranker)["weight.weight"][0, :8]).reshape(2, 4).sum(axis=0)
     assert ranker.importance()[[0, 1, 3, 4]] == pytest.approx(both, rel=1e-5)
     assert ranker.importance()[4] == 0
+
+
+def test_an_interrupted_run_knows_its_features_too() -> None:
+    def interrupt(moment: Any) -> None:
+        if moment.iteration == 1:
+            raise KeyboardInterrupt
+
+    ranker = train("linear", DATA, scaling="log", callbacks=[interrupt])
+    assert (ranker.model_.steps, ranker.model_.finished) == (2, False)
+    assert ranker.importance()[0] > 0
 
 
 def test_a_network_has_one_kind_of_importance_and_trees_keep_theirs(

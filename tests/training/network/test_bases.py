@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from tests.training.made_networks import grow, make_data, train
+from tests.training.network.made import grow, make_data, train
 
 DATA, OTHER = make_data(0), make_data(1)
 TREES = grow(DATA)
