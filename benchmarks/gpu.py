@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py                      # about a minute on an H200
     python benchmarks/gpu.py --share 0.1 --only ndcg
+    python benchmarks/gpu.py --epochs             # and epochs of an mlp on that shape
     python benchmarks/gpu.py --json result.json
 
 The usual way pads the lists of a bucket of like lengths to one length and has matrices of every
@@ -32,6 +33,8 @@ from shapes import SHAPES, Made, make
 from versions import installed
 
 CALLS = 10  # between two events
+FEATURES = 136
+BATCHES = (2048, 16384)  # documents
 BUCKET = 32  # lengths of a bucket differ by less
 MATRICES = 1 << 28  # numbers of a matrix of pairs, at most
 # What the project promises on an H200, of NDCG without truncation on MSLR-WEB30K's shape.
@@ -198,6 +201,34 @@ def every(data: Made, k: int, rounds: int, only: str) -> dict[str, dict[str, flo
     return found
 
 
+def time_epochs(data: Made) -> dict[str, float]:
+    """Seconds of an epoch of an mlp, by documents of a batch, the first epoch left out."""
+    rng = np.random.default_rng(0)
+    features = np.exp(rng.normal(size=(len(data.labels), FEATURES))).astype(np.float32)
+    features[:, :10] += data.labels[:, None]
+    train = rf.RankingData(features, data.labels, group=data.sizes)
+    found = {}
+    for size in BATCHES:
+        took: list[float] = []
+        ranker = rf.Ranker(
+            "lambdarank-ndcg",
+            model="mlp",
+            hidden=[256, 128, 64],
+            batch_size=size,
+            epochs=4,
+            device="cuda",
+            progress=False,
+        )
+        ranker.fit(train, callbacks=[lambda moment, took=took: took.append(moment.seconds.tree)])
+        found[str(size)] = min(took[1:])
+        value = ranker.score(train, metric="ndcg@10")
+        print(
+            f"mlp 256-128-64, {len(data.labels):,} x {FEATURES}, {size:,} documents a batch: "
+            f"{found[str(size)]:.2f} s an epoch (first {took[0]:.2f}), NDCG@10 {value:.3f}"
+        )
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -207,6 +238,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="rounds to take the median of")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--only", default="", help="objectives whose name contains this")
+    parser.add_argument("--epochs", action="store_true", help="time epochs of an mlp as well")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     versions = installed("rankforce", "torch", "numpy")
@@ -226,8 +258,9 @@ def main() -> None:
     print(f"\n{'every objective, ms':40}{'none':>9}{'lightgbm':>11}{'std':>9}{'apart':>10}")
     print(f"{f'{len(few.labels):,} documents':40}")
     rest = every(few, options.k, max(options.rounds // 4, 2), options.only.lower())
+    epochs = time_epochs(data) if options.epochs else {}
     if options.json:
-        record = {"versions": versions, "result": result, "objectives": rest}
+        record = {"versions": versions, "result": result, "objectives": rest, "epochs": epochs}
         Path(options.json).write_text(json.dumps(record, indent=2))
 
 
