@@ -202,10 +202,9 @@ def test_another_run_is_refused(name: str, tmp_path: Path) -> None:
     fit({}, tmp_path)
     before = file_of(tmp_path)
     other, message = OTHER_RUNS[name]
+    trees = rf.Ranker(checkpoint=tmp_path, progress=False)
     with pytest.raises(ValueError, match=f"belongs to another run: {message}"):
-        if name == "trees":
-            rf.Ranker(checkpoint=tmp_path, progress=False).fit(TRAIN, eval_set=[VALID])
-        fit(other, tmp_path)
+        trees.fit(TRAIN, eval_set=[VALID]) if name == "trees" else fit(other, tmp_path)
     assert file_of(tmp_path) == before
 
 
