@@ -49,7 +49,7 @@ def another(one: Setting) -> Any:
     """A value that the setting may have and that is not its default."""
     if one.name in OTHERS:
         return OTHERS[one.name]
-    usual = NETWORKS["attention"][one.name] if one.where == "network" else one.default
+    usual = NETWORKS["attention"].get(one.name) if one.where == "network" else one.default
     if isinstance(one.may, tuple):
         return next(choice for choice in one.may if choice != usual)
     assert isinstance(one.may, Range)

@@ -254,7 +254,8 @@ class Values:
         None, "passes over the training set", COUNT, option="--epochs",
         also="n_epochs num_epochs max_epochs")
     batch_size: int | None = _network(
-        None, "documents that a batch of whole queries is filled to", COUNT)
+        None, "documents that a batch of whole queries is filled to", COUNT,
+        unset="2048, or more or less such that an epoch has 8 to 128 batches")
     hidden: Any = _network(None, "widths of the hidden layers, as 256,128,64")
     dropout: float | None = _network(
         None, "share of the hidden values that a step leaves out", Range(0.0, 0.95, whole=False))
@@ -310,8 +311,8 @@ class Values:
 
 DEFAULT = Values()
 
-# What settings of a network are where the user does not say; a module of one's own is an mlp here.
-_ALL = {"norm": "none", "epochs": 60, "batch_size": 2048, "noise": 0.0, "optimiser": "adamw"}
+# What settings of a network are where the user does not say.
+_ALL = {"norm": "none", "epochs": 60, "noise": 0.0, "optimiser": "adamw"}
 _ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
 _DEEP = {"learning_rate": 3e-4, "hidden": [128, 64], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -319,7 +320,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": _ALL | _DEEP,
     "attention": _ALL | _DEEP | {"layers": 1, "heads": 2},
 }
-NETWORKS["module"] = {n: v for n, v in NETWORKS["mlp"].items() if n not in ("hidden", "dropout")}
+NETWORKS["module"] = _ALL | {"learning_rate": 1e-3, "scaling": "log"}  # a column for each feature
 TABLE: dict[str, Setting] = {
     field.name: Setting(field.name, field.default, **field.metadata)
     for field in dataclasses.fields(Values)

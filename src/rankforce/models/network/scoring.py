@@ -73,7 +73,17 @@ class OwnModule(torch.nn.Module):
     def forward(self, x: Any, sizes: Any = None) -> Any:
         """Scores of encoded rows."""
         given = (x, sizes) if self._has_lists else (x,)
-        scores = self.module(*given)
+        try:
+            scores = self.module(*given)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            if "shape" not in str(error):
+                raise
+            raise RankforceError(
+                f"the module {type(self.module).__name__} does not take rows of {x.shape[1]} "
+                f"numbers: {error}"
+            ) from None
         shape = tuple(getattr(scores, "shape", ()))
         if shape not in ((len(x),), (len(x), 1)):
             name = type(self.module).__name__

@@ -34,7 +34,7 @@ from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
 from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import Wish
-from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches
+from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches, usual_size
 from rankforce.training.network.influence import find_influence
 from rankforce.training.network.steps import make_optimiser, put_memory, rate_at, take_memory
 from rankforce.training.run import Run, ScoredSet
@@ -204,9 +204,10 @@ class Descent(Run):
         """One pass over the queries."""
         settings = self.settings
         index = self.forces.index
-        size = None if settings.optimiser == "sgd" else settings.batch_size
+        size = settings.batch_size or usual_size(self.sets[0].data.rows)
         order = draw_order(index, settings.seed, epoch)
-        batches = list(fill_batches(order, index.sizes, size))
+        one_at_a_time = settings.optimiser == "sgd"
+        batches = list(fill_batches(order, index.sizes, None if one_at_a_time else size))
         self.body.train()
         with keyed_draws(settings.seed, epoch, self.device):
             for number, queries in enumerate(batches):
@@ -215,7 +216,7 @@ class Descent(Run):
                 for group in self.optimiser.param_groups:
                     group["lr"] = rate_at(settings, share)
                 documents = int(index.sizes[queries].sum())
-                with said_in_words(settings, epoch, number), few_on_one_thread(documents):
+                with said_in_words(settings, epoch, documents), few_on_one_thread(documents):
                     self._step(queries, epoch)
 
     def _step(self, queries: Numbers, epoch: int) -> None:
@@ -336,19 +337,19 @@ def keyed_draws(seed: int, epoch: int, device: str) -> Iterator[None]:
 
 
 @contextmanager
-def said_in_words(settings: Settings, epoch: int, number: int) -> Iterator[None]:
+def said_in_words(settings: Settings, epoch: int, documents: int) -> Iterator[None]:
     """What goes wrong in a batch, in one sentence."""
     try:
         yield
     except torch.OutOfMemoryError:
-        raise RankforceError(too_large(settings)) from None
+        raise RankforceError(too_large(documents)) from None
     except RankforceError as error:
         if "scores must be finite" in str(error):
             raise RankforceError(not_finite(settings, epoch)) from None
         raise
     except RuntimeError as error:
         if "not enough memory" in str(error) or "can't allocate memory" in str(error):
-            raise RankforceError(too_large(settings)) from None
+            raise RankforceError(too_large(documents)) from None
         if "without overflow" in str(error):  # a step that no float holds
             raise RankforceError(not_finite(settings, epoch)) from None
         raise
@@ -359,11 +360,11 @@ def all_finite(state: State) -> bool:
     return all(bool(np.isfinite(values).all()) for values in state.values())
 
 
-def too_large(settings: Settings) -> str:
+def too_large(documents: int) -> str:
     """What to say of a batch that does not fit."""
     return (
-        f"a batch does not fit into memory: give a smaller batch_size than {settings.batch_size}, "
-        "or a smaller network"
+        f"a batch of {documents} documents does not fit into memory: give a smaller batch_size, or "
+        "a smaller network"
     )
 
 

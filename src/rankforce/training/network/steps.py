@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from rankforce.training.settings import Settings
 
+# Gradients far below it do not move weights. Forces of a query add up to 0: a feature that is the
+# same for all of its documents has nothing but rounding errors, which AdamW would follow.
+LEAST = 1e-6
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what AdamW remembers of each weight
 
 
@@ -26,7 +29,7 @@ def make_optimiser(body: Any, settings: Settings) -> Any:
         {"params": [one for one in weights if one.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [one for one in weights if one.ndim < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=rate)
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=rate, eps=LEAST)
 
 
 def rate_at(settings: Settings, done: float) -> float:
