@@ -73,7 +73,7 @@ def test_weight_2_is_a_query_twice_in_small_steps() -> None:
     rows, rate = max(ROWS, key=len), 1e-5
     small = SGD | {"objective": "ranknet", "scaling": "none", "epochs": 1, "learning_rate": rate}
     once = ranker(**small).fit(X, Y, qid=QID)
-    doubled = ranker(**small).fit(X, Y, qid=QID, sample_weight=np.where(QID == QID[rows[0]], 2, 1))
+    doubled = ranker(**small).fit(X, Y, qid=QID, sample_weight=np.where(QID[rows[0]] == QID, 2, 1))
     twice = ranker(**small).fit(
         np.concatenate([X, X[rows]]),
         np.concatenate([Y, Y[rows]]),
