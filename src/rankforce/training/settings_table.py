@@ -109,7 +109,7 @@ def _shown_defaults(name: str) -> list[str]:
     """What a setting is in networks of each kind, in words.
 
     >>> _shown_defaults("clip"), _shown_defaults("heads")
-    (['default 1.0'], ['4 of attention'])
+    (['default 1.0'], ['2 of attention'])
     """
     kinds: dict[str, list[str]] = {}
     for kind, own in NETWORKS.items():
@@ -262,7 +262,8 @@ class Values:
         None, "standard deviation of noise that is added to features while learning", AMOUNT)
     scaling: str | None = _network(
         None, "how features are made alike: signed log1p and standardised, only standardised, by "
-        "their quantiles, or not at all", ("log", "standard", "quantile", "none"))
+        "their quantiles, by log and quantiles both, or not at all",
+        ("log", "standard", "quantile", "both", "none"))
     layers: int | None = _network(None, "layers of attention", COUNT)
     heads: int | None = _network(None, "heads of a layer of attention", COUNT)
     optimiser: str | None = _network(
@@ -310,19 +311,13 @@ class Values:
 DEFAULT = Values()
 
 # What settings of a network are where the user does not say; a module of one's own is an mlp here.
-_ALL = {
-    "norm": "none",
-    "scaling": "log",
-    "noise": 0.0,
-    "optimiser": "adamw",
-    "warmup": 0.05,
-    "clip": 1.0,
-}
-_DEEP = _ALL | {"batch_size": 2048, "hidden": [256, 128, 64], "dropout": 0.3, "weight_decay": 0.01}
+_ALL = {"norm": "none", "epochs": 60, "batch_size": 2048, "noise": 0.0, "optimiser": "adamw"}
+_ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
+_DEEP = {"learning_rate": 3e-4, "hidden": [128, 64], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "linear": _ALL | {"epochs": 60, "batch_size": 1024, "learning_rate": 0.01, "weight_decay": 0.0},
-    "mlp": _DEEP | {"epochs": 60, "learning_rate": 1e-3},
-    "attention": _DEEP | {"epochs": 60, "learning_rate": 1e-3, "layers": 2, "heads": 4},
+    "linear": _ALL | {"learning_rate": 0.01},
+    "mlp": _ALL | _DEEP,
+    "attention": _ALL | _DEEP | {"layers": 1, "heads": 2},
 }
 NETWORKS["module"] = {n: v for n, v in NETWORKS["mlp"].items() if n not in ("hidden", "dropout")}
 TABLE: dict[str, Setting] = {

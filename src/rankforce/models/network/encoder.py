@@ -19,13 +19,15 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats, Ints
 from rankforce.data.sources import Rows, Source, as_source
 
-SCALINGS = ("log", "standard", "quantile", "none")
+SCALINGS = ("log", "standard", "quantile", "both", "none")
 # Of scaled values. A document that is unlike all of training would else have a score that nothing
 # in training has held back; 8 standard deviations leave what training has seen as it is.
 FARTHEST = 8.0
 KNOTS = 64  # quantiles of a feature
 SPAN = 4.0  # from the lowest to the highest of them, once scaled: from -2 to 2
 LARGEST = 1e37  # float32 holds differences of such values
+LOGGED, PLACED = ("log", "both"), ("quantile", "both")  # scalings that have logs, and quantiles
+MIDDLE = (KNOTS - 1) / 2  # of the places of quantiles
 SAMPLE = 50_000  # rows of which quantiles are found
 STEP = 1 << 20  # numbers of a block of rows while fitting: 8 MB in float64
 _LEAST_SPREAD = 1e-30  # float32 holds its inverse
@@ -48,7 +50,8 @@ class Encoder:
     """How rows of features become rows for a network.
 
     First the columns of numbers, scaled: (t - mean) * scale, where t is the value, its signed log,
-    or its place among the quantiles. A missing one is 0; with flags one more column, 1 for missing
+    or its place among the quantiles; "both" has the logs of all, then the places of all. A missing
+    one is 0; with flags one more column, 1 for missing
     and else 0, follows for each feature that training lacks somewhere. Then come the columns of
     categories as codes 0, 1, ..., c - 1, where c stands for all that training has not seen.
 
@@ -89,7 +92,8 @@ class Encoder:
         known = [c for c in categorical if flags and not seen.is_constant[c] and seen.most[c] >= 0]
         numbers = np.setdiff1d(np.arange(len(names)), known)
         some = seen.of(numbers)
-        knots, places = some.quantiles() if scaling == "quantile" else _no_knots(len(numbers))
+        has_knots = scaling in PLACED
+        knots, places = some.quantiles() if has_knots else _no_knots(len(numbers))
         return cls(
             list(names),
             scaling,
@@ -109,7 +113,12 @@ class Encoder:
     @property
     def dense(self) -> int:
         """Number of columns before those of codes: numbers, then flags."""
-        return len(self.mean) + int(self.flagged.sum())
+        return self.scaled + int(self.flagged.sum())
+
+    @property
+    def scaled(self) -> int:
+        """Number of columns of scaled numbers, which come first."""
+        return len(self.mean) * (2 if self.scaling == "both" else 1)
 
     @property
     def width(self) -> int:
@@ -128,27 +137,37 @@ class Encoder:
         values = block[:, self.numbers] if self.categories else block
         is_missing = np.isnan(values)
         encoded = np.empty((len(block), self.width), np.float32)
-        scaled = encoded[:, : len(self.mean)]
-        scaled[:] = (self._transformed(values) - self.mean) * self.scale
-        if self.scaling != "none":
-            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
-        scaled[is_missing] = 0.0
-        encoded[:, len(self.mean) : self.dense] = is_missing[:, self.flagged]
+        count = len(self.mean)
+        for first, values_there in enumerate(self._transformed(values)):
+            scaled = encoded[:, first * count : (first + 1) * count]
+            scaled[:] = values_there
+            if self.scaling != "none":
+                np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
+            scaled[is_missing] = 0.0
+        encoded[:, self.scaled : self.dense] = is_missing[:, self.flagged]
         for place, (column, count) in enumerate(self.categories.items(), self.dense):
             codes = block[:, column]
             is_known = (codes >= 0) & (codes < count)
             encoded[:, place] = np.where(is_known, np.floor(codes), count)
         return encoded
 
-    def _transformed(self, values: Rows) -> Rows:
-        if self.scaling == "log":
-            return np.asarray(signed_log(values))
+    def _transformed(self, values: Rows) -> list[Rows]:
+        """The values, scaled: once, or in two ways."""
+        found = []
         if self.scaling != "quantile":
-            return values
-        found = np.empty_like(values)
-        for column, (knots, places) in enumerate(zip(self.knots, self.places, strict=True)):
-            found[:, column] = np.interp(values[:, column], knots, places)
+            plain = signed_log(values) if self.scaling in LOGGED else values
+            found.append((plain - self.mean) * self.scale)
+        if self.scaling in PLACED:
+            among = np.empty_like(values)
+            for column, (knots, places) in enumerate(zip(self.knots, self.places, strict=True)):
+                among[:, column] = np.interp(values[:, column], knots, places)
+            found.append((among - np.float32(MIDDLE)) * self.stretch)
         return found
+
+    @property
+    def stretch(self) -> NDArray[np.float32]:
+        """What places among quantiles are multiplied by; 0 for a column without variance."""
+        return np.asarray(SPAN / (KNOTS - 1) * (self.scale != 0), np.float32)
 
     def record(self) -> dict[str, Any]:
         """What is not in arrays, for JSON."""
@@ -184,7 +203,7 @@ class Encoder:
                     f"encoded features: {count} categories of column {column}, but there are "
                     f"{len(names)} features"
                 )
-        knots = KNOTS if scaling == "quantile" else 0
+        knots = KNOTS if scaling in PLACED else 0
         found = _check_arrays(arrays, len(names) - len(categories), knots)
         return cls(names, scaling, flags, categories, **found)
 
@@ -287,10 +306,10 @@ class _Seen:
 def _look(source: Source, scaling: str) -> _Seen:
     """One pass over the rows, and some of them, drawn by their number, for quantiles."""
     rows, columns = source.shape
-    seen = _Seen(columns, signed_log if scaling == "log" else np.asarray)
+    seen = _Seen(columns, signed_log if scaling in LOGGED else np.asarray)
     for first, block in source.blocks(max(STEP // max(columns, 1), 1)):
         seen.add(block)
-        if scaling == "quantile":
+        if scaling in PLACED:
             numbers = np.arange(first, first + len(block), dtype=np.uint64)
             is_drawn = hash_keys(numbers) / 2.0**64 < SAMPLE / max(rows, 1)
             seen.sample.append(block[is_drawn])
@@ -303,8 +322,7 @@ def _moments(seen: _Seen, scaling: str) -> tuple[NDArray[np.float32], NDArray[np
     if scaling == "none":
         return np.zeros(len(varies), np.float32), varies.astype(np.float32)
     if scaling == "quantile":
-        mean, scale = np.full(len(varies), (KNOTS - 1) / 2), SPAN / (KNOTS - 1) * varies
-        return mean.astype(np.float32), scale.astype(np.float32)
+        return np.zeros(len(varies), np.float32), varies.astype(np.float32)
     spread = np.sqrt(seen.square / np.maximum(seen.count, 1))
     scale = np.where(varies, 1.0 / np.maximum(spread, _LEAST_SPREAD), 0.0)
     return np.clip(seen.mean, -LARGEST, LARGEST).astype(np.float32), scale.astype(np.float32)

@@ -18,12 +18,23 @@ from torch.nn.functional import layer_norm, scaled_dot_product_attention
 from rankforce.common.checks import check_choice, check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Ints
-from rankforce.models.network.encoder import FARTHEST, LARGEST, Encoder, check_columns
+from rankforce.models.network.encoder import (
+    FARTHEST,
+    LARGEST,
+    LOGGED,
+    MIDDLE,
+    PLACED,
+    Encoder,
+    check_columns,
+)
 
 BODIES = ("linear", "mlp", "attention")
 HIDDEN = (256, 128, 64)
 LONGEST = 2  # times the shortest list of a group is its longest, to which the others are padded
 WIDEST = 16  # numbers that stand for a category, at most
+# Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
+# of which there are few, need longer ones.
+FASTER = 10.0
 _STEEPEST = 1e30  # float32 holds it
 
 
@@ -33,6 +44,7 @@ class Encode(nn.Module):
     numbers: Tensor
     mean: Tensor
     scale: Tensor
+    stretch: Tensor
     flagged: Tensor
     codes: Tensor
     counts: Tensor
@@ -50,6 +62,7 @@ class Encode(nn.Module):
         self._keep("numbers", encoder.numbers)
         self._keep("mean", encoder.mean)
         self._keep("scale", encoder.scale)
+        self._keep("stretch", encoder.stretch)
         self._keep("flagged", np.flatnonzero(encoder.flagged))
         self._keep("codes", np.array(codes, np.int64))
         self._keep("counts", np.array(counts, np.float32))
@@ -70,23 +83,29 @@ class Encode(nn.Module):
         check_columns(features.shape, self.features)
         values = features.index_select(1, self.numbers) if self.has_codes else features
         is_missing = values.isnan()
-        scaled = (self._transformed(values) - self.mean) * self.scale
-        if self.scaling != "none":
-            scaled = scaled.clamp(-FARTHEST, FARTHEST)
-        parts = [scaled.masked_fill(is_missing, 0.0)]
+        parts = []
+        for scaled in self._transformed(values):
+            held = scaled if self.scaling == "none" else scaled.clamp(-FARTHEST, FARTHEST)
+            parts.append(held.masked_fill(is_missing, 0.0))
         if self.has_flags:
-            parts.append(is_missing.index_select(1, self.flagged).to(scaled.dtype))
+            parts.append(is_missing.index_select(1, self.flagged).to(features.dtype))
         if self.has_codes:
             codes = features.index_select(1, self.codes)
             is_known = (codes >= 0) & (codes < self.counts)
             parts.append(torch.where(is_known, codes.floor(), self.counts))
         return torch.cat(parts, dim=1)
 
-    def _transformed(self, values: Tensor) -> Tensor:
-        if self.scaling == "log":
-            return values.sign() * _log1p(values.abs())
+    def _transformed(self, values: Tensor) -> list[Tensor]:
+        """The values, scaled: once, or in two ways."""
+        found = []
         if self.scaling != "quantile":
-            return values
+            plain = values.sign() * _log1p(values.abs()) if self.scaling in LOGGED else values
+            found.append((plain - self.mean) * self.scale)
+        if self.scaling in PLACED:
+            found.append((self._places(values) - MIDDLE) * self.stretch)
+        return found
+
+    def _places(self, values: Tensor) -> Tensor:
         # A sum over pieces: ONNX has no search. Places are halves of whole numbers, and all pieces
         # but one are passed or not reached: the sum is exact up to that one.
         held, found = values.clamp(-LARGEST, LARGEST), self.lowest
@@ -151,10 +170,10 @@ class Linear(nn.Module):
         super().__init__()
         self.dense = encoder.dense
         # A constant moves all documents of a list alike: there is none.
-        self.weight = nn.Linear(encoder.dense, 1, bias=False)
+        self.weight = _starting_at_0(encoder.dense, 1, bias=False)
         counts = encoder.categories.values()
         self.tables = nn.ModuleList(nn.Embedding(count + 1, 1) for count in counts)
-        for weights in self.parameters():
+        for weights in self.tables.parameters():
             nn.init.zeros_(weights)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
@@ -172,21 +191,42 @@ class Mlp(nn.Module):
     def __init__(self, encoder: Encoder, *, hidden: Sequence[int], dropout: float) -> None:
         super().__init__()
         self.embed = Embed(encoder)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows."""
         check_sizes(sizes, x.shape[0])
-        scores: Tensor = self.layers(self.embed(x)).squeeze(1)
+        scores: Tensor = self.layers(self.embed(x))
         return scores
 
 
-def make_layers(width: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
-    """From rows of `width` numbers through hidden layers to one score each."""
-    layers: list[nn.Module] = []
-    for inner, outer in itertools.pairwise((width, *hidden)):
-        layers += [nn.Linear(inner, outer), Norm(outer), nn.ReLU(), nn.Dropout(dropout)]
-    return nn.Sequential(*layers, nn.Linear((width, *hidden)[-1], 1, bias=False))
+class Layers(nn.Module):
+    """From rows of numbers to scores: hidden layers, and a straight path beside them.
+
+    Both end in weights of 0: it starts as a linear ranker, and hidden layers add what that lacks.
+    On few queries a network without the straight path is worse than a linear ranker. Norms are
+    within a row: those over a batch are of few queries, whose documents are alike.
+    """
+
+    def __init__(self, width: int, hidden: Sequence[int], dropout: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for inner, outer in itertools.pairwise((width, *hidden)):
+            layers += [nn.Linear(inner, outer), Norm(outer), nn.ReLU(), nn.Dropout(dropout)]
+        self.deep = nn.Sequential(*layers, _starting_at_0((width, *hidden)[-1], 1, bias=False))
+        self.straight = _starting_at_0(width, 1, bias=False)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """One score for each row."""
+        scores: Tensor = self.deep(rows) + FASTER * self.straight(rows)
+        return scores.squeeze(1)
+
+
+def _starting_at_0(inner: int, outer: int, *, bias: bool) -> nn.Linear:
+    made = nn.Linear(inner, outer, bias=bias)
+    for weights in made.parameters():
+        nn.init.zeros_(weights)
+    return made
 
 
 class Attention(nn.Module):
@@ -211,18 +251,16 @@ class Attention(nn.Module):
         self.embed = Embed(encoder)
         self.enter = nn.Linear(self.embed.width, size)
         self.blocks = nn.ModuleList(Block(size, heads, dropout) for _ in range(layers))
-        factors = nn.Linear(size, self.embed.width)
-        nn.init.zeros_(factors.weight)
-        nn.init.zeros_(factors.bias)
+        factors = _starting_at_0(size, self.embed.width, bias=True)
         self.leave = nn.Sequential(Norm(size), factors)
-        self.layers = make_layers(self.embed.width, hidden, dropout)
+        self.layers = Layers(self.embed.width, hidden, dropout)
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Scores of encoded rows, which are lists one behind the other, or one list."""
         lengths = check_sizes(sizes, x.shape[0])
         rows = self.embed(x)
         context = self._context(self.enter(rows), lengths)
-        scores: Tensor = self.layers(rows * (1.0 + self.leave(context))).squeeze(1)
+        scores: Tensor = self.layers(rows * (1.0 + self.leave(context)))
         return scores
 
     def _context(self, inner: Tensor, lengths: Ints | None) -> Tensor:
@@ -267,22 +305,22 @@ class Lists:
     """The lists of a batch, in groups of similar length, on a device."""
 
     def __init__(self, lengths: Ints, device: torch.device) -> None:
-        self._groups = []
+        self._groups: list[tuple[Any, ...]] = []
         at = [np.empty(0, np.int64)]
         for rows, is_there in groups_of(lengths):
-            mask = None if is_there is None else torch.from_numpy(is_there).to(device)
-            self._groups.append((torch.from_numpy(rows).to(device), mask))
-            at.append(rows.ravel() if is_there is None else rows[is_there])
+            own = np.flatnonzero(is_there)  # numbers, not a mask: a device need not count them
+            mask = None if len(own) == rows.size else torch.from_numpy(is_there).to(device)
+            held = (torch.from_numpy(one).to(device) for one in (rows, own))
+            self._groups.append((*held, mask))
+            at.append(rows.ravel()[own])
         self._back = torch.from_numpy(np.argsort(np.concatenate(at))).to(device)
 
     def look(self, asked: Tensor) -> Tensor:
         """What documents see in the others of their lists: documents x size."""
         found = [asked[:0, 0].flatten(1)]
-        for rows, mask in self._groups:
-            if mask is None:
-                found.append(look(asked[rows]).flatten(0, 1))
-            else:
-                found.append(look(asked[rows], mask[:, None, None, :])[mask])
+        for rows, own, mask in self._groups:
+            wide = None if mask is None else mask[:, None, None, :]
+            found.append(look(asked[rows], wide).flatten(0, 1)[own])
         return torch.cat(found)[self._back]
 
 
@@ -290,7 +328,7 @@ class Group(NamedTuple):
     """Lists of similar length."""
 
     rows: Ints  # lists x the longest of them: numbers of rows
-    is_there: NDArray[np.bool_] | None  # else padding; None: there is none
+    is_there: NDArray[np.bool_]  # else padding
 
 
 def groups_of(lengths: Ints) -> Iterator[Group]:
@@ -309,7 +347,7 @@ def groups_of(lengths: Ints) -> Iterator[Group]:
         place = np.arange(ordered[end - 1])
         is_there = place < ordered[:end, None]
         rows = starts[own, None] + np.where(is_there, place, 0)
-        yield Group(rows, None if is_there.all() else is_there)
+        yield Group(rows, is_there)
 
 
 def check_sizes(sizes: Tensor | None, rows: int) -> Ints | None:
@@ -335,10 +373,10 @@ def make_body(
     encoder: Encoder,
     *,
     hidden: Sequence[int] = HIDDEN,
-    dropout: float = 0.1,
-    layers: int = 2,
+    dropout: float = 0.5,
+    layers: int = 1,
     heads: int = 2,
-    size: int = 64,
+    size: int = 32,
     seed: int = 0,
 ) -> nn.Module:
     """A network of a kind, "linear", "mlp" or "attention", for encoded rows.

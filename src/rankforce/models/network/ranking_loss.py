@@ -93,7 +93,7 @@ class RankingLoss(torch.nn.Module):
         flat = flatten(scores, labels, sizes=sizes, qid=qid, mask=mask)
         ready: Any = self.objective.bind(flat.labels, flat.queries)
         if flat.scores.is_cuda:
-            from rankforce.forces.cuda import to_cuda  # type: ignore[import-not-found]
+            from rankforce.forces.cuda import to_cuda
 
             ready = to_cuda(ready)
         total = total_cost(

@@ -223,9 +223,9 @@ class Descent(Run):
         settings = self.settings
         x, sizes, rows = self.feeds[0].batch(queries)
         if settings.noise:
-            dense = self.network.encoder.dense
+            scaled = self.network.encoder.scaled
             x = x.clone()
-            x[:, :dense] += settings.noise * torch.randn_like(x[:, :dense])
+            x[:, :scaled] += settings.noise * torch.randn_like(x[:, :scaled])
         self.optimiser.zero_grad(set_to_none=True)
         scores = self.body(x, sizes)
         lam = self._forces(queries, scores.detach(), rows, epoch)

@@ -35,5 +35,6 @@ def find_influence(network: Network, step: int, data: RankingData) -> Floats:
     net.body(x, sizes).sum().backward()
     if x.grad is not None:
         numbers = network.encoder.numbers
-        found[numbers] = x.grad[:, : len(numbers)].abs().mean(dim=0).double().cpu().numpy()
+        each = x.grad[:, : network.encoder.scaled].abs().mean(dim=0).double().cpu().numpy()
+        found[numbers] = each.reshape(-1, len(numbers)).sum(axis=0)
     return found

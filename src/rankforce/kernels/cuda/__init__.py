@@ -1,0 +1,1 @@
+"""Kernels for NVIDIA GPUs: CUDA C++ that CuPy compiles when it is first used, and its launchers."""

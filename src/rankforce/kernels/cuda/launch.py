@@ -1,0 +1,244 @@
+"""Launches kernels: which queries a launch works off, and with what memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.kernels import layout
+
+PAIRS = ("block.cu", "ranking.cu", "documents.cu", "sets.cu", "pairs.cu")
+LISTS = ("block.cu", "lists.cu")
+
+# One block a query. Lists up to SHORT documents leave room for several blocks on a multiprocessor.
+SHORT = 1536
+SHORT_THREADS = 96
+LONG_THREADS = 1024
+LIST_THREADS = 128
+# Measured on an H200, of lists of about 120 documents.
+SHAPES = {
+    "COUNTED": 256,  # up to so many documents, counting the better ones is faster than sorting
+    "UNROLLED": 4,
+    "SHORT_THREADS": SHORT_THREADS,
+    "SHORT_BLOCKS": 12,  # of a multiprocessor
+    "LONG_THREADS": LONG_THREADS,
+}
+SLOTS = 4 * 32 * 8  # bytes of sums over a block
+LIST_SLOTS = 2 * SLOTS
+LIST_ROW = 4 * 8
+
+_ADDRESS, _WHOLE, _NUMBER, _BITS = np.uint64, np.int64, np.float64, np.uint64
+JOB = np.dtype([("start", np.int64), ("query", np.int32), ("slot", np.int32)])
+# As in block.cu: every field has 8 bytes.
+BOUND = np.dtype(
+    [
+        ("pointer", _ADDRESS),
+        ("key", _ADDRESS),
+        ("position", _ADDRESS),
+        ("u", _ADDRESS),
+        ("scale", _ADDRESS),
+        ("class_pointer", _ADDRESS),
+        ("class_start", _ADDRESS),
+        ("tier_start", _ADDRESS),
+        ("tier_stop", _ADDRESS),
+        ("positive", _ADDRESS),
+        ("strategy", _ADDRESS),
+        ("tables", _ADDRESS),
+        ("number", _ADDRESS),
+        ("width", _WHOLE),
+        ("sigma", _NUMBER),
+        ("center", _NUMBER),
+        ("constant", _NUMBER),
+        ("cutoff", _WHOLE),
+        ("swaps_cutoff", _WHOLE),
+    ]
+)
+CALL = np.dtype(
+    [
+        ("scores", _ADDRESS),
+        ("row", _ADDRESS),
+        ("jobs", _ADDRESS),
+        ("first", _WHOLE),
+        ("count", _WHOLE),
+        ("lam", _ADDRESS),
+        ("hess", _ADDRESS),
+        ("totals", _ADDRESS),
+        ("costs", _ADDRESS),
+        ("far", _ADDRESS),
+        ("scratch", _ADDRESS),
+        ("piece", _WHOLE),
+        ("room", _WHOLE),
+        ("classes", _WHOLE),
+        ("norm", _WHOLE),
+        ("seed", _BITS),
+        ("iteration", _BITS),
+        ("is_step", _WHOLE),
+    ]
+)
+
+
+class Chosen(NamedTuple):
+    """Queries of a call, the longest first."""
+
+    query: NDArray[np.int64]  # number in the whole set of each query of the call
+    pointer: NDArray[np.int64]  # their places in the call
+    sizes: NDArray[np.int64]  # of the jobs: falling
+    jobs: Any  # on the device
+    row: Any  # of each place, on the device; None if places are rows
+
+
+def choose(
+    device: Any, query: NDArray[np.int64], sizes: NDArray[np.int64], row: Any = None
+) -> Chosen:
+    """Queries in the order of a call, of these sizes."""
+    pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    order = np.argsort(-sizes, kind="stable")
+    jobs = np.empty(len(query), JOB)
+    jobs["start"], jobs["query"], jobs["slot"] = pointer[:-1][order], query[order], order
+    return Chosen(query, pointer, sizes[order], device.upload(jobs.view(np.int64)), row)
+
+
+class Bound(NamedTuple):
+    """What labels alone decide, on the device."""
+
+    device: Any
+    fields: NDArray[Any]  # one of BOUND, as bytes
+    kept: tuple[Any, ...]  # the arrays that it points to
+
+
+def bind(device: Any, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]) -> Bound:
+    """Upload arrays, and write down where they are."""
+    fields = np.zeros((), BOUND)
+    kept = {name: device.upload(values) for name, values in arrays.items() if len(values)}
+    for name, array in kept.items():
+        fields[name] = device.pointer(array)
+    for name, value in numbers.items():
+        fields[name] = value
+    return Bound(device, as_bytes(fields), tuple(kept.values()))
+
+
+def as_bytes(fields: NDArray[Any]) -> NDArray[Any]:
+    """The same memory without names of fields, which CuPy would write down at every launch."""
+    return fields.view(np.dtype((np.void, fields.itemsize)))
+
+
+def make_call(device: Any, chosen: Chosen, **values: Any) -> NDArray[Any]:
+    """One of CALL; arrays are addresses."""
+    call = np.zeros((), CALL)
+    call["jobs"] = device.pointer(chosen.jobs)
+    if chosen.row is not None:
+        call["row"] = device.pointer(chosen.row)
+    for name, value in values.items():
+        call[name] = value
+    return call
+
+
+class Launch(NamedTuple):
+    """One launch of a plan."""
+
+    name: str
+    blocks: int
+    threads: int
+    shared: int  # bytes of each block
+    scratch: int  # bytes of all blocks, where shared memory is too small
+    fields: dict[str, int]  # of CALL
+
+
+class Plan(NamedTuple):
+    """The launches that work off some queries."""
+
+    files: tuple[str, ...]
+    macros: tuple[tuple[str, Any], ...]
+    launches: list[Launch]
+
+
+def padded(count: int, step: int) -> int:
+    """`count` rounded up to a multiple."""
+    return -(-int(count) // step) * step
+
+
+def document_bytes(macros: dict[str, Any], real: int) -> int:
+    """Bytes of the rows that `carve` of documents.cu lays out, for real numbers of that size."""
+    rows = 6 + 6 * (macros["KIND"] == layout.BY_SWAP)
+    rows += (macros["KIND"] == layout.BY_DISTANCE) + macros["CORRECTED"]
+    integers = 2 * macros["NEEDS_RANK"]
+    if macros["PAIR_SET"] >= layout.TRUNCATED:
+        integers = 8 if macros["PAIR_SET"] >= layout.EXTENDED else 4
+    return int(rows * real + 4 * integers)
+
+
+def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int) -> Plan:
+    """Short lists, longer ones, and those with scores far apart; `classes` is the largest number
+    of runs of equal labels of a query, and one more."""
+    whole = (macros | SHAPES).items()
+    plan = Plan(PAIRS, tuple(whole), [])
+    table = classes * (3 if macros["TIERED"] else 1) * 4
+
+    def add(name: str, first: int, last: int, threads: int, real: int, blocks: int) -> None:
+        if first == last:
+            return
+        room = max(padded(chosen.sizes[first], 32), threads)
+        piece = SLOTS + room * document_bytes(macros, real) + table + classes * real
+        piece = padded(piece, 256)
+        is_shared = name != "push_far" and piece <= device.shared
+        most = min(blocks, max(int(chosen.pointer[-1]) // room, 1))
+        blocks = last - first if is_shared else min(last - first, most)
+        where = {"first": first, "count": last - first, "room": room, "piece": piece}
+        plan.launches.append(
+            Launch(
+                name,
+                blocks,
+                threads,
+                shared=piece if is_shared else 0,
+                scratch=0 if is_shared else blocks * piece,
+                fields=where | {"classes": classes},
+            )
+        )
+
+    rest = device.shared - SLOTS - table - classes * 4 - 256
+    short = min(SHORT, rest // document_bytes(macros, 4) // 32 * 32)
+    count, end = int(np.searchsorted(-chosen.sizes, -short)), len(chosen.sizes)
+    add("push_long", 0, count, LONG_THREADS, 4, device.processors)
+    add("push_short", count, end, SHORT_THREADS, 4, 0)
+    if not macros["COST"]:
+        add("push_far", 0, end, SHORT_THREADS, 8, 2 * device.processors)
+    return plan
+
+
+def plan_lists(device: Any, chosen: Chosen, name: str) -> Plan:
+    """Whole lists, single documents, or the norm of a sum: one block a query."""
+    macros = (("LABEL", "double"), ("LIST_THREADS", LIST_THREADS))
+    count = len(chosen.sizes)
+    if not count:
+        return Plan(LISTS, macros, [])
+    room = padded(chosen.sizes[0], 32) if name == "push_lists" else 0
+    piece = padded(LIST_SLOTS + room * LIST_ROW, 256)
+    is_shared = piece <= device.shared
+    blocks = count if is_shared else min(count, device.processors)
+    shared, scratch = (piece, 0) if is_shared else (0, blocks * piece)
+    fields = {"count": count, "room": room, "piece": piece}
+    return Plan(LISTS, macros, [Launch(name, blocks, LIST_THREADS, shared, scratch, fields)])
+
+
+def run(bound: Bound, plan: Plan, call: NDArray[Any], jobs: int) -> None:
+    """Do what a plan says."""
+    device, raw = bound.device, as_bytes(call)
+    far = device.zeros(1 + jobs, np.int32) if plan.files == PAIRS else None
+    if far is not None:
+        call["far"] = device.pointer(far)
+    for one in plan.launches:
+        for name, value in one.fields.items():
+            call[name] = value
+        scratch = device.empty(one.scratch, np.uint8) if one.scratch else None
+        call["scratch"] = 0 if scratch is None else device.pointer(scratch)
+        device.launch(
+            plan.files,
+            plan.macros,
+            one.name,
+            blocks=one.blocks,
+            threads=one.threads,
+            shared=one.shared,
+            arguments=(bound.fields, raw),
+        )

@@ -1,0 +1,343 @@
+// Forces of pairs. A thread owns a document, or a warp does, and meets the others in label order:
+// those with higher labels, then those with lower ones. Every pair is met twice, once from each
+// side, so that no sum is shared. In float32, unless scores are so far apart that e^score is not.
+
+constexpr double NEAR = 40.0;  // spread of scores (times sigma, plus twice |center|) that float32 holds
+constexpr int UNROLL = UNROLLED;
+constexpr int TILE = 1024;     // terms that a sum in float32 takes at a time
+
+template <typename Real>
+struct Law {
+    Real sigma, center, constant;
+    Real near, far;  // the norm divides the weight by near + far * |x|
+};
+
+template <typename Real>
+struct Own {
+    Document<Real> doc;
+    Real score, u;
+    int p, rank, label_class;
+    int first, stop;  // of its tier
+    Real as_hi, as_lo;  // its e, shifted by the center of the cost
+};
+
+// Of one document: forces where it is hi and where it is lo, and second derivatives.
+template <typename Real>
+struct Sums {
+    Real up, down, hess;
+};
+
+// A value of the rank distance, or the bracket of swaps.py.
+template <bool IS_HI, typename Real>
+__device__ inline Real extra_of(const Own<Real>& own, int j, const Room<Real>& room) {
+    int rank = room.rank[j];
+    if (KIND == BY_DISTANCE) {
+        Real far = room.distance[abs(own.rank - rank)];
+        return CORRECTED ? far * room.correction[max(own.rank, rank)] : far;
+    }
+    int stride = room.stride;
+    const Real* hi = room.side + (IS_HI ? own.p : j);
+    const Real* lo = room.side + (IS_HI ? j : own.p);
+    bool is_above = IS_HI ? own.rank < rank : rank < own.rank;
+    return is_above ? hi[0] * fabs(hi[stride] - lo[2 * stride])
+                    : lo[3 * stride] * fabs(hi[4 * stride] - lo[5 * stride]);
+}
+
+// The part of a weight that ranks decide.
+template <bool IS_HI, typename Real>
+__device__ inline Real bracket_of(
+    const Own<Real>& own, Real value, int j, const Room<Real>& room, const Law<Real>& law
+) {
+    Real ranks = POSITIONED ? fabs(LO_RANK ? own.doc.g - value : IS_HI ? own.doc.g : value) : 0;
+    if (KIND != BY_RANK) ranks += extra_of<IS_HI>(own, j, room);
+    return CONSTANT ? ranks + law.constant : ranks;
+}
+
+// And the part that labels decide.
+template <bool IS_HI, typename Real>
+__device__ inline Real label_of(const Own<Real>& own, Real u) {
+    if (IS_HI) return LO_LABEL ? own.u - u : own.u;
+    return LO_LABEL ? u - own.u : u;
+}
+
+// What a pair costs: log(1 + e^-z), or 1 / (1 + e^z).
+template <typename Real>
+__device__ inline Real cost_of(Real z) {
+    Real y = exp(-fabs(z));
+    if (SIGMOID) return (z > 0 ? y : 1) / (1 + y);
+    return max(-z, (Real)0) + log1p(y);
+}
+
+// One pair seen from `own`, but for its labels. In float32 with p = e_lo / (e_hi + e_lo): one
+// division, and the factor e of `own` is left to the end.
+template <bool IS_HI, typename Real>
+__device__ inline void meet(
+    const Own<Real>& own, int j, const Room<Real>& room, const Law<Real>& law, Real& push, Real& hess
+) {
+    Document<Real> other = room.docs[j];
+    Real mine = IS_HI ? own.as_hi : own.as_lo;
+    Real bracket = bracket_of<IS_HI>(own, other.g, j, room, law);
+    Real x = 0, apart = 1;
+    if (APART || COST || sizeof(Real) == 8) {
+        x = IS_HI ? own.score - room.score[j] : room.score[j] - own.score;
+    }
+    if (APART) apart = law.near + law.far * fabs(x);
+    if (COST) {
+        push += bracket * cost_of(law.sigma * x + law.center);
+    } else if (sizeof(Real) == 8) {
+        Real z = law.sigma * x + law.center;
+        Real y = exp(-fabs(z));
+        Real inverse = 1 / ((1 + y) * apart);
+        Real second = bracket * inverse * y * (inverse * apart);
+        hess += second;
+        push += SIGMOID ? second : bracket * inverse * (z > 0 ? y : 1);
+    } else {
+        Real inverse = 1 / (APART ? (mine + other.e) * apart : mine + other.e);
+        Real base = bracket * inverse;
+        Real there = base * other.e;
+        Real second = there * (APART ? inverse * apart : inverse);
+        hess += second;
+        push += SIGMOID ? second : IS_HI ? there : base;
+    }
+}
+
+template <bool IS_HI, typename Real>
+__device__ inline void add(const Own<Real>& own, Real label, Real push, Real hess, Sums<Real>& sums) {
+    Real mine = label * (IS_HI ? own.as_hi : own.as_lo);
+    (IS_HI ? sums.up : sums.down) += push * (IS_HI && !SIGMOID ? label : mine);
+    sums.hess += hess * mine;
+}
+
+// Pairs with the documents begin..end-1, which have one label: every STEP-th from `begin` on.
+template <bool IS_HI, int STEP, typename Real>
+__device__ inline void meet_run(
+    const Own<Real>& own, Real u, int begin, int end, const Room<Real>& room, const Law<Real>& law,
+    Sums<Real>& sums
+) {
+    for (int start = begin; start < end; start += TILE * STEP) {
+        Real push = 0, hess = 0;
+        int stop = min(end, start + TILE * STEP);
+#pragma unroll UNROLL
+        for (int j = start; j < stop; j += STEP) meet<IS_HI>(own, j, room, law, push, hess);
+        add<IS_HI>(own, label_of<IS_HI>(own, u), push, hess, sums);
+    }
+}
+
+// Pairs with all documents of other labels: a slice of each run of equal labels, or what a thread
+// of a warp does that works together.
+template <int STEP, typename Real>
+__device__ inline void meet_all(
+    const Query& query, const Own<Real>& own, int slice, int shift, const Room<Real>& room,
+    const Law<Real>& law, Sums<Real>& sums
+) {
+    for (int c = 0; c < query.classes; ++c) {
+        int begin = room.class_start[c], end = room.class_start[c + 1];
+        if (TIERED && (begin < own.first || begin >= own.stop)) continue;
+        if (STEP > 1) begin += lane();
+        else if (shift) {
+            int count = end - begin;
+            end = begin + slice_start(count, slice + 1, shift);
+            begin += slice_start(count, slice, shift);
+        }
+        if (c > own.label_class) {
+            meet_run<true, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+        } else if (!COST && c < own.label_class) {
+            meet_run<false, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+        }
+    }
+}
+
+// Pairs with the members alone.
+template <typename Real>
+__device__ void meet_members(
+    const Own<Real>& own, int members, int slice, int shift, const Room<Real>& room,
+    const Law<Real>& law, Sums<Real>& sums
+) {
+    for (int m = slice; m < members; m += 1 << shift) {
+        int j = room.member[m], c = room.class_of[j];
+        if (TIERED && (j < own.first || j >= own.stop)) continue;
+        Real u = room.class_u[c], push = 0, hess = 0;
+        if (c > own.label_class) {
+            meet<true>(own, j, room, law, push, hess);
+            add<true>(own, label_of<true>(own, u), push, hess, sums);
+        } else if (!COST && c < own.label_class) {
+            meet<false>(own, j, room, law, push, hess);
+            add<false>(own, label_of<false>(own, u), push, hess, sums);
+        }
+    }
+}
+
+template <typename Real>
+__device__ inline Own<Real> own_of(
+    const Query& query, int p, const Room<Real>& room, const Law<Real>& law
+) {
+    Own<Real> own;
+    own.doc = room.docs[p];
+    own.score = room.score[p];
+    own.p = p;
+    own.rank = NEEDS_RANK ? room.rank[p] : 0;
+    own.label_class = class_at(query, p, room);
+    own.u = room.class_u[own.label_class];
+    own.first = TIERED ? room.tier_start[own.label_class] : 0;
+    own.stop = TIERED ? room.tier_stop[own.label_class] : query.n;
+    own.as_hi = own.as_lo = sizeof(Real) == 8 || COST ? 1 : own.doc.e;
+    if (CENTERED && sizeof(Real) == 4 && !COST) {
+        own.as_hi *= exp(law.center);
+        own.as_lo *= exp(-law.center);
+    }
+    return own;
+}
+
+// A warp owns 32 documents and a slice of those they meet.
+// Returns what this thread adds to the sum of magnitudes.
+template <typename Real>
+__device__ double push_documents(
+    const Query& query, int members, int shift, const Room<Real>& room, const Law<Real>& law
+) {
+    double total = 0.0;
+    int chunks = (query.n + WARP - 1) / WARP;
+    for (int unit = warp(); unit < chunks << shift; unit += warps()) {
+        int chunk = unit >> shift, slice = unit & ((1 << shift) - 1);
+        int p = chunk * WARP + lane();
+        if (p >= query.n) continue;
+        Own<Real> own = own_of(query, p, room, law);
+        Sums<Real> sums = {0, 0, 0};
+        if (members == query.n) meet_all<1>(query, own, slice, shift, room, law, sums);
+        else if (!room.inside[p]) meet_members(own, members, slice, shift, room, law, sums);
+        total += sums.up;
+        room.lam[slice * chunks * WARP + p] = sums.up - sums.down;
+        room.hess[slice * chunks * WARP + p] = sums.hess;
+    }
+    return total;
+}
+
+// A member meets everybody, and a whole warp owns it.
+template <typename Real>
+__device__ double push_members(
+    const Query& query, int members, const Room<Real>& room, const Law<Real>& law
+) {
+    double total = 0.0;
+    for (int m = warp(); m < members; m += warps()) {
+        Own<Real> own = own_of(query, room.member[m], room, law);
+        Sums<Real> sums = {0, 0, 0};
+        meet_all<WARP>(query, own, 0, 0, room, law, sums);
+        Real lam = warp_sum(sums.up - sums.down), hess = warp_sum(sums.hess);
+        total += sums.up;
+        if (lane() == 0) {
+            room.lam[own.p] = lam;
+            room.hess[own.p] = hess;
+        }
+    }
+    return total;
+}
+
+__device__ void write_same(const Call& call, const Job& job, int n, float value) {
+    if (COST) {
+        if (threadIdx.x == 0) call.costs[job.slot] = value;
+        return;
+    }
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        Whole row = row_at(call, job, i);
+        call.lam[row] = value;
+        call.hess[row] = value;
+    }
+}
+
+// Norm and scale, and the forces to their rows.
+template <typename Real>
+__device__ void write_out(
+    const Bound& bound, const Call& call, const Job& job, const Query& query, double total,
+    int shift, Room<Real>& room
+) {
+    int n = query.n, chunk_end = (n + WARP - 1) / WARP * WARP;
+    auto sum_of = [&](const Real* parts, int p) {
+        Real sum = parts[p];
+        for (int slice = 1; slice < 1 << shift; ++slice) sum += parts[slice * chunk_end + p];
+        return sum;
+    };
+    double factor = bound.sigma * query.scale, factor_hess = factor * bound.sigma;
+    if (call.norm == LIGHTGBM_NORM) {
+        double less = shrink(2.0 * factor * total);
+        factor *= less;
+        factor_hess *= less;
+    } else if (call.norm == STD_NORM) {
+        auto force = [&](int p) { return sum_of(room.lam, p); };
+        factor = spread_factor(n, force, room.slots);
+        if (factor == 0.0) factor_hess = 0.0;
+    }
+    bool is_step = (call.norm == STD_NORM || SIGMOID) && factor > 0.0 && total > 0.0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int p = bound.position[query.first + i];
+        Whole row = row_at(call, job, i);
+        call.lam[row] = (float)((Real)factor * sum_of(room.lam, p));
+        call.hess[row] = is_step ? 1.0f : (float)((Real)factor_hess * sum_of(room.hess, p));
+    }
+}
+
+template <typename Real>
+__device__ void push_query(const Bound& bound, const Call& call, int number, unsigned char* piece) {
+    Job job = call.jobs[number];
+    Query query = query_of(bound, job.query);
+    if (query.n == 0) return write_same(call, job, 0, 0.0f);
+    Room<Real> room = carve<Real>(piece, (int)call.room, (int)call.classes);
+    load_classes(bound, query, room);
+    load_scores(call, job, query, room);
+    double spread = query.high - query.low;
+    if (!(spread <= 2.0 * LARGEST)) return write_same(call, job, query.n, no_number());
+    if (query.classes < 2 || query.scale == 0.0) return write_same(call, job, query.n, 0.0f);
+    double reach = fmax(spread, bound.sigma * spread + 2.0 * fabs(bound.center));
+    if (sizeof(Real) == 4 && !COST && reach > NEAR) {
+        if (threadIdx.x == 0) call.far[1 + atomicAdd(call.far, 1)] = number;
+        return;
+    }
+    load_documents(bound, query, room);
+    if (KIND == BY_SWAP) fill_sides(bound, query, room);
+    Law<Real> law = {(Real)bound.sigma, (Real)bound.center, (Real)bound.constant, 1, 0};
+    if (APART && spread > 0.0) {
+        law.near = (Real)0.01;
+        law.far = 1;
+    }
+    int members = mark_pair_set(bound, call, job, query, room);
+    int shift = slice_shift((query.n + WARP - 1) / WARP);
+    double total = push_documents(query, members, shift, room, law);
+    if (members < query.n) {
+        __syncthreads();
+        total += push_members(query, members, room, law);
+    }
+    __syncthreads();
+    if (COST || SIGMOID || call.norm != NO_NORM || call.totals) {
+        total = block_sum(total, room.slots + 2 * SLOTS);
+    }
+    if (COST) return write_same(call, job, 1, (float)(query.scale * total));
+    if (call.totals && threadIdx.x == 0) {
+        call.totals[job.slot] = 2.0 * bound.sigma * query.scale * total;
+    }
+    write_out(bound, call, job, query, total, shift, room);
+}
+
+extern "C" {
+
+// Lists that fit shared memory several times: one block each.
+__global__ void __launch_bounds__(SHORT_THREADS, SHORT_BLOCKS) push_short(Bound bound, Call call) {
+    push_query<float>(bound, call, (int)call.first + blockIdx.x, memory);
+}
+
+// Longer lists, in the shared memory of a whole multiprocessor or else in device memory.
+__global__ void __launch_bounds__(LONG_THREADS, 1) push_long(Bound bound, Call call) {
+    unsigned char* piece = call.scratch ? call.scratch + blockIdx.x * call.piece : memory;
+    for (int b = blockIdx.x; b < call.count; b += gridDim.x) {
+        push_query<float>(bound, call, (int)call.first + b, piece);
+        __syncthreads();
+    }
+}
+
+// Lists whose scores are far apart, in float64.
+__global__ void __launch_bounds__(SHORT_THREADS) push_far(Bound bound, Call call) {
+    unsigned char* piece = call.scratch + blockIdx.x * call.piece;
+    for (int k = blockIdx.x; k < call.far[0]; k += gridDim.x) {
+        push_query<double>(bound, call, call.far[1 + k], piece);
+        __syncthreads();
+    }
+}
+
+}
