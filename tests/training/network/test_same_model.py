@@ -250,8 +250,9 @@ class TestOneSeed:
 
     def test_threads(self, kind: str) -> None:
         """Batches of many rows and of few, lists of all lengths, wide layers."""
-        data = make_small(40, seed=7, columns=40)
+        data = make_small(40, seed=7, columns=40, longest=40)
         more = {} if kind == "linear" else {"hidden": [64, 32]}
+        more |= {"heads": 4} if kind == "attention" else {}
         for batches in ({"batch_size": 90}, {"optimiser": "sgd", "learning_rate": 1e-3}):
             given = {"epochs": 2} | more | batches
             one, two = (ranker(kind, **given, threads=n).fit(data, eval_set=[data]) for n in (1, 2))
