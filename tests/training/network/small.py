@@ -33,10 +33,12 @@ KINDS: dict[str, dict[str, Any]] = {
 SGD: dict[str, Any] = {"model": "linear", "optimiser": "sgd", "learning_rate": 0.01}
 
 
-def make_small(queries: int = 30, *, seed: int = 0, columns: int = COLUMNS) -> rf.RankingData:
+def make_small(
+    queries: int = 30, *, seed: int = 0, columns: int = COLUMNS, longest: int = 14
+) -> rf.RankingData:
     """Queries of 1 to 14 documents, whose grades follow from two of the features."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 15, queries)
+    sizes = rng.integers(1, longest + 1, queries)
     features = rng.normal(size=(sizes.sum(), columns)).astype(np.float32)
     signal = features[:, 0] + features[:, 1] ** 2 + 0.3 * rng.normal(size=len(features))
     labels = np.clip(np.round(signal), 0, 4)

@@ -189,7 +189,6 @@ def test_a_saved_model_is_no_run_to_go_on_from(tmp_path: Path) -> None:
 
 OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "model": ({"kind": "mlp"}, "model was 'linear', now 'mlp'"),
-    "trees": ({"kind": "trees"}, "model was 'linear', now 'trees'"),
     "epochs": ({"epochs": 9}, "epochs was 8, now 9"),
     "rate": ({"learning_rate": 0.2}, "learning_rate was 0.03, now 0.2"),
     "batches": ({"batch_size": 9}, "batch_size was 60, now 9"),
@@ -202,10 +201,15 @@ def test_another_run_is_refused(name: str, tmp_path: Path) -> None:
     fit({}, tmp_path)
     before = file_of(tmp_path)
     other, message = OTHER_RUNS[name]
-    trees = rf.Ranker(checkpoint=tmp_path, progress=False)
     with pytest.raises(ValueError, match=f"belongs to another run: {message}"):
-        trees.fit(TRAIN, eval_set=[VALID]) if name == "trees" else fit(other, tmp_path)
+        fit(other, tmp_path)
     assert file_of(tmp_path) == before
+
+
+def test_a_run_of_trees_is_another_one(tmp_path: Path) -> None:
+    fit({}, tmp_path)
+    with pytest.raises(ValueError, match="another run: model was 'linear', now 'trees'"):
+        rf.Ranker(checkpoint=tmp_path, progress=False).fit(TRAIN, eval_set=[VALID])
 
 
 def test_a_scorecard_with_levels_has_no_checkpoint(tmp_path: Path) -> None:
@@ -246,8 +250,9 @@ class TestOneSeed:
 
     def test_threads(self, kind: str) -> None:
         """Batches of many rows and of few, lists of all lengths, wide layers."""
-        data = make_small(40, seed=7, columns=40)
+        data = make_small(40, seed=7, columns=40, longest=40)
         more = {} if kind == "linear" else {"hidden": [64, 32]}
+        more |= {"heads": 4} if kind == "attention" else {}
         for batches in ({"batch_size": 90}, {"optimiser": "sgd", "learning_rate": 1e-3}):
             given = {"epochs": 2} | more | batches
             one, two = (ranker(kind, **given, threads=n).fit(data, eval_set=[data]) for n in (1, 2))

@@ -31,6 +31,9 @@ from rankforce.models.network.encoder import (
 BODIES = ("linear", "mlp", "attention")
 HIDDEN = (256, 128, 64)
 LONGEST = 2  # times the shortest list of a group is its longest, to which the others are padded
+# Lists are padded to a multiple of so many documents: other numbers of rows, up to 31, MKL takes
+# in another way on several threads.
+WHOLE = 4
 WIDEST = 16  # numbers that stand for a category, at most
 # Adam moves all weights by steps of one length: those of the straight path beside hidden layers,
 # of which there are few, need longer ones.
@@ -332,10 +335,10 @@ class Group(NamedTuple):
 
 
 def groups_of(lengths: Ints) -> Iterator[Group]:
-    """Lists by length, so that none is cut, and padding at most doubles their documents.
+    """Lists by length: none is cut, and padding at most doubles the documents of long ones.
 
     >>> [group.rows.tolist() for group in groups_of(np.array([2, 7, 1, 2]))]
-    [[[9, 9], [0, 1], [10, 11]], [[2, 3, 4, 5, 6, 7, 8]]]
+    [[[9, 9, 9, 9], [0, 1, 0, 0], [10, 11, 10, 10]], [[2, 3, 4, 5, 6, 7, 8, 2]]]
     """
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(lengths, kind="stable")
@@ -344,7 +347,7 @@ def groups_of(lengths: Ints) -> Iterator[Group]:
         ordered = lengths[order]
         end = int(np.searchsorted(ordered, LONGEST * ordered[0], side="right"))
         own, order = order[:end], order[end:]
-        place = np.arange(ordered[end - 1])
+        place = np.arange(-(-ordered[end - 1] // WHOLE) * WHOLE)
         is_there = place < ordered[:end, None]
         rows = starts[own, None] + np.where(is_there, place, 0)
         yield Group(rows, is_there)
