@@ -27,7 +27,7 @@ def test_prints_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["diagnose", *files, "--every", "2", "--metric", "ndcg@5,p@5"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("vali.txt, 25 queries: objective LambdaRank-NDCG, k 5, top 3")
-    assert shown.splitlines()[2].split() == ["1", "3", "5", "6"]
+    assert shown.splitlines()[2].split() == ["trees", "1", "3", "5", "6"]
     for name in ("restricted", "without_force", "overall", "NDCG@5", "P@5"):
         assert name in shown
     assert "rank_changes: share of positions" in shown

@@ -232,3 +232,13 @@ def test_the_metrics_say_what_auto_is(rounds: int | None, caplog: pytest.LogCapt
 def test_auto_without_metrics_is_for_ndcg() -> None:
     auto = rf.cv({**PARAMS, "objective": "auto"}, DATA, folds=2, early_stopping_rounds=2)
     assert {one.objective_.name for one in auto.rankers} == {"LambdaRank-NDCG"}
+
+
+def test_networks_that_see_lists_get_those_of_their_fold() -> None:
+    params = {"model": "attention", "hidden": [4], "layers": 1, "heads": 2, "epochs": 2}
+    found = rf.cv(params | {"progress": False}, X, Y, qid=QID, folds=2, seed=3, metrics="ndcg@5")
+    ids = np.array(query_ids(QID))
+    for number, ranker in enumerate(found.rankers):
+        own = np.flatnonzero(np.isin(QID, ids[found.fold == number]))
+        again = ranker.predict(X[own], qid=QID[own])
+        assert found.scores[own] == pytest.approx(again, abs=1e-6)

@@ -41,7 +41,7 @@ OTHERS: dict[str, Any] = {
     "engine": "lightgbm",
     "model": "linear",
     "hidden": [8, 4],
-    "heads": 2,
+    "heads": 4,
 }
 
 

@@ -1,4 +1,4 @@
-"""Show what the forces of a model do, tree by tree, on any data.
+"""Show what the forces of a model do, tree by tree, on any data; of a network, at its end.
 
 Incoherent queries, effective pairs, where forces come from, what stands at the top and how much of
 it moves, norm factors, metrics. `rankforce report` draws the same.
@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> None:
         if options.json:
             print(json.dumps(curves.record(), indent=1), file=file)
             return
-        told = ", ".join(f"{key} {value}" for key, value in curves.about.items() if key != "data")
+        about = curves.about.items()
+        told = ", ".join(f"{key} {value}" for key, value in about if key not in ("data", "step"))
         print(f"{curves.about['data']}: {told}\n\n{curves.table()}\n", file=file)
         for name in curves.series:
             print(f"{name}: {MEANINGS[name]}", file=file)

@@ -1,6 +1,7 @@
 """Score the documents of a file: one number a line, in the order of the file.
 
-The file needs neither labels nor queries. Columns with names go by name.
+The file needs neither labels nor queries, unless the model scores a document in the context of its
+list. Columns with names go by name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def run(options: argparse.Namespace) -> None:
     import rankforce as rf
 
     ranker = rf.load(options.model, base=options.base)
-    scores = ranker.predict(rf.read(options.data, like=ranker, needs=(), **columns_of(options)))
+    needs = ("qid",) if ranker.needs_lists else ()
+    scores = ranker.predict(rf.read(options.data, like=ranker, needs=needs, **columns_of(options)))
     with output(options.out) as file:
         file.writelines(f"{score!r}\n" for score in scores.tolist())

@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   rankforce train --train new.txt --base run/ --trees 50 --out more/
   rankforce train --train a.txt --valid b.txt --members 8 --early-stopping 50 --out run/
   rankforce train --train a.txt --valid b.txt --preset best --out run/
+  rankforce train --train a.txt --valid b.txt --model mlp --epochs 40 --early-stopping 5 --out run/
   rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
       rankforce report run/ --out report.html
   rankforce train --train a.txt --valid b.txt --diagnose 10 --log-to tensorboard:logs/ --out run/

@@ -27,7 +27,7 @@ from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import check_missed
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
-from rankforce.models.curves import SIGNED, Curves
+from rankforce.models.curves import SIGNED, STEP, TREE, Curves
 
 TOP = 3  # positions at the top, as Svore et al. 2011 look at
 Values = dict[str, float]
@@ -84,6 +84,7 @@ def _norm_factors(view: View, top: int) -> Values:
     return dict(zip(("low", "median", "high"), found, strict=True))
 
 
+CHANGES = "rank_changes"  # the only ones that need the scores of a step before
 # What a recorder can record: name -> values of one view.
 MEASURES: dict[str, Callable[[View, int], Values]] = {
     "incoherence": _incoherence,
@@ -91,7 +92,7 @@ MEASURES: dict[str, Callable[[View, int], Values]] = {
     "contributions": _contributions,
     "contributions_by_size": _contributions_by_size,
     "label_mix": _label_mix,
-    "rank_changes": _rank_changes,
+    CHANGES: _rank_changes,
     "norm_factors": _norm_factors,
 }
 
@@ -104,7 +105,7 @@ MEANINGS = {
     "without a norm; below 0 where that label pushes down",
     "contributions_by_size": "the same by magnitudes under the norm, mean over the documents",
     "label_mix": "share of each label among the top positions",
-    "rank_changes": "share of positions that the last tree gave another document",
+    CHANGES: "share of positions that the last tree or epoch gave another document",
     "norm_factors": "what the norm multiplies a query's forces by: 10 %, 50 %, 90 % of queries",
     "metrics": "means over the queries looked at",
     "agreement": "share of documents that both objectives push the same way",
@@ -112,7 +113,7 @@ MEANINGS = {
 
 
 class Recorder:
-    """A callback that records diagnostics of the training set every so many steps, which are trees.
+    """A callback that records diagnostics of the training set every so many trees, or epochs.
 
     `what` are names out of `MEASURES` (all by default); `metrics` are recorded beside them (None:
     those that the run watches, "": none), and so is the agreement of the trained objective with
@@ -199,7 +200,8 @@ class Recorder:
         self.curves = Curves()
         kept = moment.model.diagnostics
         watched = moment.model.parameters.get("eval_metric", ())
-        self.watch(moment.objective, moment.data, index=moment.queries, watched=watched)
+        step = moment.model.scorer.step
+        self.watch(moment.objective, moment.data, index=moment.queries, watched=watched, step=step)
         if kept is not None and moment.begin_iteration:
             kept.keep(moment.begin_iteration)
             kept.about = self.curves.about
@@ -215,8 +217,12 @@ class Recorder:
         index: QueryIndex | None = None,
         name: str = "training",
         watched: Sequence[str] = (),
+        step: str = TREE,
     ) -> None:
-        """Get ready to look at a data set; `watched` are the metrics that its run follows."""
+        """Get ready to look at a data set; `watched` are the metrics that its run follows.
+
+        A `step` of the run is a tree, or an epoch.
+        """
         self.sample: Sample = sample_queries(data, index or data.index, self.queries)
         labels, queries = self.sample.labels, self.sample.queries
         self.scene = Scene(objective, labels, queries, k=self.k, high=self.high, missed=self.missed)
@@ -233,6 +239,8 @@ class Recorder:
             "high": f"{self.scene.high:g}",
             **SIGNED,
         }
+        if step != TREE:
+            self.curves.about[STEP] = step
         if self.scene.grades.missed != "deficit":
             self.curves.about["missed"] = self.scene.grades.missed
         if self.against is not None:

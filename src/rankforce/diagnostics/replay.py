@@ -1,8 +1,11 @@
-"""Diagnostics of a trained model, afterwards, on any data: its trees are added one by one."""
+"""Diagnostics of a trained model, afterwards, on any data: its trees are added one by one.
+
+A network is looked at once, as it is: the weights of its earlier epochs are not kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import mark_missing
-from rankforce.diagnostics.recorder import Recorder
+from rankforce.diagnostics.recorder import CHANGES, MEASURES, Recorder
 from rankforce.diagnostics.view import Now, cutoff_of
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.named import at_cutoff
@@ -39,7 +42,9 @@ def diagnose(
     """Diagnostics of a trained ranker on `data`, over the course of its trees.
 
     `objective` is the ranker's own by default, `every` such that there are about 25 points. The
-    rest is as for `Recorder`; objectives may be names, which get the ranker's cutoff.
+    rest is as for `Recorder`; objectives may be names, which get the ranker's cutoff. A network
+    does not keep its past: there is one point, and no rank changes, which a `Recorder` sees while
+    it is trained.
 
     >>> import rankforce as rf
     >>> train, test = rf.make_data("yahoo", queries=30), rf.make_data("yahoo", queries=20, seed=1)
@@ -49,9 +54,10 @@ def diagnose(
     """
     ranker = _ranker(model)
     fitted: Model = ranker.model_
-    trees = fitted.used
     if every is None:
-        every = max(-(-trees // POINTS), 1)
+        every = max(-(-fitted.used // POINTS), 1)
+    if not fitted.scorer.is_sum:
+        recorded["what"] = _without_past(recorded.get("what"), fitted.scorer.step)
     k = recorded.pop("k", None)
     k = _cutoff(ranker) if k is None else check_whole("k", k, least=1)
     chosen = ranker_objective(ranker) if objective is None else at_cutoff(objective, k)
@@ -59,7 +65,7 @@ def diagnose(
         recorded["against"] = at_cutoff(recorded["against"], k)
     recorder = Recorder(every=check_whole("every", every, least=1), k=k, **recorded)
     watched = fitted.parameters.get("eval_metric", ())
-    recorder.watch(chosen, data, name=name, watched=watched)
+    recorder.watch(chosen, data, name=name, watched=watched, step=fitted.scorer.step)
     norm = fitted.parameters.get("norm", "lightgbm")
     count = count_threads(threads)
     start = np.zeros(data.rows) if data.init_score is None else data.init_score
@@ -72,10 +78,23 @@ def diagnose(
     return recorder.curves
 
 
+def _without_past(what: str | Iterable[str] | None, step: str) -> list[str]:
+    """What is to be seen of a model without its earlier steps; what is not is refused."""
+    if what is None:
+        return [name for name in MEASURES if name != CHANGES]
+    names = [what] if isinstance(what, str) else list(what)
+    if CHANGES in names:
+        raise RankforceError(
+            f"{CHANGES} are between two {step}s, and the model keeps its last one alone: record "
+            "them while it is trained (rf.Recorder, --diagnose)"
+        )
+    return names
+
+
 def _stages(
     model: Model, data: RankingData, start: Floats, every: int, threads: int
 ) -> Iterator[tuple[int, Floats, Floats]]:
-    """Numbers of trees, the scores one tree earlier, and the scores."""
+    """Numbers of steps, the scores one step earlier, and the scores."""
     features = _features(model, data)
     scores, done = start.copy(), 0
     if not model.scorer.is_sum:  # its past is not kept

@@ -145,6 +145,7 @@ def _check_model(committee: Any) -> Model:
         raise RankforceError(f"committee is a {kind}: give a ranker; rf.load makes one of a folder")
     if not hasattr(committee, "model_"):
         raise RankforceError("committee is a ranker that is not trained yet: call fit first")
+    committee.model_.forest("distil")
     return committee.model_
 
 

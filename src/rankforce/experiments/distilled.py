@@ -16,7 +16,6 @@ from rankforce.evaluation.compare import compare
 from rankforce.evaluation.comparison import Comparison
 from rankforce.evaluation.show import STARS, describe_test, is_worse, show_p
 from rankforce.measures.metric import Metric
-from rankforce.models.base import FOREST
 from rankforce.models.model import Model
 from rankforce.show.tables import Cell, Table, render
 from rankforce.training.ranker import Ranker
@@ -176,9 +175,8 @@ def measure_size(model: Model, features: Any) -> Size:
 
 
 def count_leaves(model: Model) -> int:
-    """Leaves of the trees that make the scores; a model of another kind has none."""
-    trees = model.trees[: model.used] if model.scorer.kind == FOREST else []
-    return sum(tree.leaves for tree in trees)
+    """Leaves of the trees that make the scores."""
+    return sum(tree.leaves for tree in model.trees[: model.used])
 
 
 def _measured(loss: Loss) -> list[dict[str, Any]]:

@@ -48,10 +48,10 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     `columns` (a table of what `rf.read` takes: the names of the columns label, query, document,
     weight of Parquet and CSV files, lists of those to ignore or that are categorical, n_features),
     `labels` (the names of several label columns, the main one first), `preferences` (a file of
-    explicit pairs), `diagnose` (record diagnostics every so many trees: a number, or a table of the
-    arguments of `Recorder`), `log_to` ("tensorboard:FOLDER", "mlflow", "mlflow:EXPERIMENT", or a
-    table of the arguments of `rf.log_to`), and every parameter of `Ranker` and of its `fit` that
-    has to do with metrics.
+    explicit pairs), `diagnose` (record diagnostics every so many trees or epochs: a number, or a
+    table of the arguments of `Recorder`), `log_to` ("tensorboard:FOLDER", "mlflow",
+    "mlflow:EXPERIMENT", or a table of the arguments of `rf.log_to`), and every parameter of
+    `Ranker` and of its `fit` that has to do with metrics.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)

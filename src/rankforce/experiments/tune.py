@@ -35,6 +35,7 @@ from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.members import OF_OBJECTIVES
+from rankforce.training.networks import TREES, kind_of_model
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint
 from rankforce.training.settings import settle_auto
@@ -179,6 +180,10 @@ class Study:
             raise RankforceError("trials have no checkpoint: storage= keeps those that ended")
         if isinstance(given.get("objective"), AnyObjective):
             given["objective"] = _as_table(given["objective"])
+        if "model" in (space or ()) or kind_of_model(given.get("model", TREES)) != TREES:
+            raise RankforceError(
+                "tune searches settings of trees: leave model out, or compare networks with rf.cv"
+            )
         wanted = metric if metric is not None else given.pop("eval_metric", None)
         self.choice: Choice | None = None
         if is_auto(given.get("objective")):

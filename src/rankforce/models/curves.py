@@ -11,11 +11,12 @@ from rankforce.common.errors import RankforceError
 Series = dict[str, dict[str, list[float]]]
 # Records without this are from when contributions were what contributions_by_size are now.
 SIGNED = {"contributions": "signed, without a norm"}
+STEP, TREE = "step", "tree"  # what a step is, and what it is where `about` does not say
 
 
 @dataclasses.dataclass
 class Curves:
-    """Values of several diagnostics at some numbers of steps, which are trees of a forest.
+    """Values of several diagnostics at some numbers of steps: trees, or epochs of a network.
 
     `series["incoherence"]["restricted"]` has one value for each of `steps`, also called `trees`;
     `about` says what was looked at.
@@ -35,6 +36,11 @@ class Curves:
     def trees(self) -> list[int]:
         """The steps, of a forest."""
         return self.steps
+
+    @property
+    def step(self) -> str:
+        """What a step is: a "tree", or an "epoch"."""
+        return self.about.get(STEP, TREE)
 
     def add(self, steps: int, found: Mapping[str, Mapping[str, float]]) -> None:
         """Append the values at one more number of steps."""
@@ -126,7 +132,7 @@ class Curves:
         """What was recorded, a line for each series: first, some between, last.
 
         >>> print(Curves([1, 11], {"rank_changes": {"top": [0.5, 0.125]}}).table())
-                                    1       11
+        trees                       1       11
         rank_changes  top       0.500    0.125
         """
         chosen = _spread(len(self.steps), 7)
@@ -137,7 +143,8 @@ class Curves:
         ]
         wide = max((len(name) for name, _, _ in rows), default=0)
         key_wide = max((len(key) for _, key, _ in rows), default=0)
-        head = " " * (wide + key_wide + 2) + "".join(f"{self.steps[at]:9d}" for at in chosen)
+        head = f"{self.step}s".ljust(wide + key_wide + 2)
+        head += "".join(f"{self.steps[at]:9d}" for at in chosen)
         lines = [head]
         for name, key, values in rows:
             cells = "".join(f"{_short(values[at]):>9}" for at in chosen)

@@ -1,4 +1,7 @@
-"""How much each feature does for a model: numbers of splits, their gain and their cover."""
+"""How much each feature does for a model.
+
+Of trees that are numbers of splits, their gain and their cover; of a network, how it moves scores.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.checks import check_choice
+from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.models.base import NETWORK
 from rankforce.models.forest.tree import Tree
 from rankforce.models.forest.walk import count_splits
+from rankforce.models.model import Model
 
 # Other names -> ours. LightGBM's "gain" is a sum, which XGBoost calls "total_gain".
 _SAME = {"weight": "split", "total_gain": "gain"}
@@ -23,6 +29,7 @@ _SUMS = {
     "cover": ("weight", True),
 }
 KINDS = ("split", *_SUMS, *_SAME)
+GAIN, INFLUENCE = "gain", "influence"  # the usual kind of trees, and the only one of networks
 
 
 def check_kind(kind: Any) -> str:
@@ -31,7 +38,31 @@ def check_kind(kind: Any) -> str:
     return _SAME.get(known, known)
 
 
-def importance(trees: Sequence[Tree], features: int, *, kind: str = "gain") -> NDArray[Any]:
+def importance_of(model: Model, kind: str | None = None) -> NDArray[Any]:
+    """One number per feature, by a kind that the model has, or by its usual one.
+
+    >>> import rankforce as rf
+    >>> data = rf.make_data("yahoo", queries=30)
+    >>> ranker = rf.Ranker(n_estimators=2, num_leaves=4, progress=False).fit(data)
+    >>> importance_of(ranker.model_, "influence")
+    Traceback (most recent call last):
+    rankforce.RankforceError: importance "influence" is for networks: this model is made of trees
+    """
+    if kind == INFLUENCE:
+        model.network(f'importance "{INFLUENCE}"')
+    if model.scorer.kind != NETWORK:
+        trees = model.forest("importance").trees[: model.used]
+        return importance(trees, len(model.feature_names), kind=kind or GAIN)
+    if kind not in (None, INFLUENCE):
+        raise RankforceError(f"importance is {kind!r}: a network has {INFLUENCE!r} alone")
+    if model.scorer.forest is not None:
+        raise RankforceError(
+            "the features of this network are trees: ask its base for the importance of features"
+        )
+    return np.array(model.scorer.influence)
+
+
+def importance(trees: Sequence[Tree], features: int, *, kind: str = GAIN) -> NDArray[Any]:
     """One number per feature; those of `kind` "split" are whole.
 
     "split" (XGBoost's "weight") counts the nodes that split on a feature, "gain" ("total_gain") is

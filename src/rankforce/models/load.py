@@ -92,9 +92,16 @@ def _put_on(model: Model, base: Any, path: Path) -> Model:
         check_outside(base, model.base_mark, model.scorer.ranges)
         model.base = base
     elif base is not None:
-        # A base that is among the steps may be given again.
         inner = getattr(base, "model_", None)
         known = inner.scorer.digest(inner.used) if isinstance(inner, Model) else None
-        if not model.base_steps or known != model.scorer.digest(model.base_steps):
+        if known is None or known != _inner_digest(model):
             raise RankforceError(f"{path}: the model does not stand on this base: leave it out")
     return model
+
+
+def _inner_digest(model: Model) -> str | None:
+    """The fingerprint of a base whose trees the model has itself, which may be given again."""
+    forest: Forest | None = getattr(model.scorer, "forest", None)  # of a network on trees
+    if forest is not None:
+        return forest.digest(len(forest))
+    return model.scorer.digest(model.base_steps) if model.base_steps else None

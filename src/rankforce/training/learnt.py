@@ -1,15 +1,18 @@
-"""What a fitted ranker has learnt: its trees, its story, and what features do in it."""
+"""What a fitted ranker has learnt: its trees or weights, its story, and what features do in it."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
-from rankforce.models.importance import importance
+from rankforce.models.base import NETWORK
+from rankforce.models.importance import importance_of
 from rankforce.models.model import Model
 from rankforce.training.resume import same_rows
 from rankforce.training.watch import History, deciding_set
@@ -22,7 +25,7 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
 
     @property
     def best_iteration_(self) -> int | None:
-        """Number of trees at the best value of the deciding metric; without one, all of them."""
+        """Number of trees, or epochs, with the best deciding metric; without one, all of them."""
         check_is_fitted(self, "model_")
         return self.model_.best_iteration
 
@@ -56,7 +59,7 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_estimators_(self) -> int:
-        """Number of trees that make the scores."""
+        """Number of trees, or epochs, that make the scores."""
         check_is_fitted(self, "model_")
         return self.model_.used
 
@@ -94,10 +97,42 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         from rankforce.engines.lightgbm.booster import make_booster
 
         check_is_fitted(self, "model_")
+        self.model_.forest("booster_")
         if self.model_.base is not None:
             kind = type(self.model_.base).__name__
             note(f"the booster has the trees behind the base, but not the base, a {kind}")
         return make_booster(self.model_.text())
+
+    @property
+    def module_(self) -> Any:
+        """The trained network as a torch.nn.Module: from features to scores, without a base.
+
+        It takes float32 rows, NaN where a value is missing, and codes of categories; scaling is
+        part of it. One that sees whole lists takes their sizes too, without which all rows are one
+        list. So `torch.onnx` exports it:
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(model="mlp", epochs=1, hidden=[4], progress=False).fit(data)
+        >>> import torch
+        >>> rows = torch.from_numpy(data.features[:3])
+        >>> ranker.module_(rows).detach().numpy().round(4).tolist() == [
+        ...     round(score, 4) for score in ranker.predict(data)[:3].tolist()]
+        True
+        >>> made = torch.onnx.export(  # doctest: +SKIP
+        ...     ranker.module_, (rows,), "ranker.onnx", dynamo=True, input_names=["features"],
+        ...     dynamic_shapes=({0: torch.export.Dim("rows")},))
+        """
+        check_is_fitted(self, "model_")
+        network = self.model_.network("module_")
+        if network.forest is not None:
+            raise RankforceError(
+                "the features of this network are trees, which are no part of a torch.nn.Module"
+            )
+        if self.model_.base is not None:
+            kind = type(self.model_.base).__name__
+            note(f"the module has what the network adds to its base, but not the base, a {kind}")
+        return copy.deepcopy(network.net(self.model_.used))
 
     @property
     def n_features_in_(self) -> int:
@@ -115,15 +150,21 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[Any]:
         """Importance of each feature: as `importance_type` says, by default the number of splits.
 
-        They are not divided by their sum.
+        That of a network is its "influence". They are not divided by their sum.
         """
-        return self.importance(self.get_params(deep=False).get("importance_type") or "split")
+        check_is_fitted(self, "model_")
+        usual = None if self.model_.scorer.kind == NETWORK else "split"
+        return self.importance(self.get_params(deep=False).get("importance_type") or usual)
 
-    def importance(self, kind: str = "gain") -> NDArray[Any]:
-        """Importance of each feature by "gain", "split", "mean_gain", "cover" or "total_cover".
+    def importance(self, kind: str | None = None) -> NDArray[Any]:
+        """Importance of each feature: "gain", "split", "mean_gain", "cover" or "total_cover".
 
-        "gain" is the sum over splits, as in LightGBM; XGBoost's names "weight" (splits) and
-        "total_gain" (gain) are understood, what it calls "gain" is "mean_gain" here.
+        "gain", the usual one, is the sum over splits, as in LightGBM; XGBoost's names "weight"
+        (splits) and "total_gain" (gain) are understood, what it calls "gain" is "mean_gain" here.
+
+        A network has one kind, "influence": the mean size of the derivative of a training
+        document's score by the feature once that is scaled, and for a category, how far scores are
+        from those of one that training has not seen.
 
         >>> import rankforce as rf
         >>> data = rf.make_data("yahoo", queries=20)
@@ -132,5 +173,4 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         (True, 4)
         """
         check_is_fitted(self, "model_")
-        trees = self.model_.forest("importance").trees[: self.model_.used]
-        return importance(trees, self.n_features_in_, kind=kind)
+        return importance_of(self.model_, kind)

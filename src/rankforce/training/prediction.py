@@ -1,4 +1,4 @@
-"""Which steps of a model predict, and what trees say beside scores: leaves, contributions."""
+"""Which steps of a model predict, and what it says beside scores: leaves, contributions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.models.base import NETWORK
 from rankforce.models.model import Model
+from rankforce.models.network.contributions import linear_contributions, weighted_forest
 
 
 def choose_steps(
@@ -63,11 +65,24 @@ def find_leaves(model: Model, features: Any, steps: range, *, threads: int) -> N
 
 
 def find_contributions(model: Model, features: Any, steps: range, *, threads: int) -> Floats:
-    """SHAP values: one column per feature, and what the trees give on average; a row adds up."""
-    from rankforce.engines.lightgbm.booster import add_contributions
+    """One column per feature, and one with the rest; a row adds up to its score.
 
+    Of trees they are SHAP values, and the rest is what trees give on average.
+    """
     model.check_width(features)
-    trees = model.forest("pred_contrib").trees[: steps.stop]
+    if model.scorer.kind != NETWORK:
+        trees = model.forest("pred_contrib").trees[: steps.stop]
+        text = model.text(steps.stop)
+    elif steps.start:
+        raise RankforceError(
+            "epochs of a network have no contributions by themselves: begin with the first"
+        )
+    elif model.scorer.forest is None:
+        return linear_contributions(model.scorer, features, steps.stop)
+    else:
+        forest = weighted_forest(model.scorer, steps.stop)
+        trees, steps = forest.trees, range(len(forest))
+        text = forest.text(len(forest), {}, {})
     if any("leaf_count" not in tree.details for tree in trees if tree.leaves > 1):
         raise RankforceError(
             "the trees do not say how many rows came to their leaves, which contributions need: "
@@ -75,5 +90,7 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
         )
     found = np.zeros((features.shape[0], features.shape[1] + 1))
     if len(steps):
-        add_contributions(model.text(steps.stop), features, steps, found, threads=threads)
+        from rankforce.engines.lightgbm.booster import add_contributions
+
+        add_contributions(text, features, steps, found, threads=threads)
     return found

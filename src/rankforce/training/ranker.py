@@ -338,7 +338,8 @@ class Ranker(Learnt):
         """How much each feature adds to the score of each row: SHAP values.
 
         One column per feature, and a last one with what is expected of any row, and the scores of a
-        base model; a row adds up to its score.
+        base model; a row adds up to its score. Of a linear network it is weight times value once
+        that is scaled; other networks have none.
 
         >>> import rankforce as rf
         >>> data = rf.make_data("yahoo", queries=20)

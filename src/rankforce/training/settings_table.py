@@ -287,14 +287,14 @@ class Values:
         None, "cutoffs of metrics that have none", free=True,
         also="ndcg_eval_at ndcg_at map_eval_at map_at")
     early_stopping_rounds: int | None = _training(
-        None, "stop after so many trees without gain", COUNT, option="--early-stopping", free=True,
-        noted=True, also="early_stopping_round early_stopping n_iter_no_change")
+        None, "stop after so many trees or epochs without gain", COUNT, option="--early-stopping",
+        free=True, noted=True, also="early_stopping_round early_stopping n_iter_no_change")
     min_delta: float = _training(
         0.0, "what counts as a gain", AMOUNT, free=True, also="early_stopping_min_delta")
     checkpoint: Any = _run(
         None, "folder to write to while training, and to resume from", option="--checkpoint",
         metavar="FOLDER", free=True)
-    checkpoint_every: int = _run(10, "trees between two checkpoints", COUNT, free=True)
+    checkpoint_every: int = _run(10, "trees or epochs between two checkpoints", COUNT, free=True)
     progress: bool | None = _run(
         None, "whether to show progress", SWITCH, free=True,
         unset="a live line in terminals, else log lines")
@@ -337,7 +337,7 @@ RUN_KEYS: dict[str, Setting] = {
         ("out", "--out", "FOLDER", "where the model goes"),
         ("overwrite", "--overwrite", None, "even if --out holds a model already"),
         ("columns", "", None, "names of columns, as rf.read takes them"),
-        ("diagnose", "--diagnose", None, "record diagnostics every so many trees, for the report"),
+        ("diagnose", "--diagnose", None, "record diagnostics, for the report, every so many steps"),
         ("log_to", "--log-to", "PLACE", "tensorboard:FOLDER, mlflow or mlflow:EXPERIMENT"),
     )
 }

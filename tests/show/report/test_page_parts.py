@@ -170,7 +170,7 @@ def test_settings_that_differ_come_first(page: Page, reports: dict[str, Path]) -
         "rows => rows.map((row) => row.className === 'differs')"
     )
     assert marked == sorted(marked, reverse=True)
-    assert sum(marked) == 5  # objective, trees grown, trees used, n_estimators, num_leaves
+    assert sum(marked) == 5  # objective, trees made, trees used, n_estimators, num_leaves
     assert page.locator("#settings tbody th").first.inner_text().startswith("objective")
 
 

@@ -25,7 +25,7 @@ def table(rankers: dict[str, rf.Ranker], test_data: rf.RankingData) -> Table:
 def test_runs_have_settings_history_and_story(table: Table, rankers: dict[str, rf.Ranker]) -> None:
     old, new = table["runs"]
     assert [old["objective"], new["objective"]] == ["LambdaRank-NDCG@5", "LambdaMART-eX static@5"]
-    assert (old["trees"], old["used"], old["finished"]) == (12, 12, True)
+    assert (old["step"], old["steps"], old["used"], old["finished"]) == ("tree", 12, 12, True)
     assert new["settings"]["learning_rate"] == 0.3
     assert new["settings"]["eval_metric"] == "NDCG@5, P@5"
     history = rankers["old"].evals_result_["valid_0"]["ndcg@5"]

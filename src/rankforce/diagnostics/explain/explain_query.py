@@ -65,7 +65,7 @@ def explain(
     Scores with labels (and `group` or `qid`), or a model with a `RankingData`. `query` is the id of
     the query, with `group` its number; by default the one with the lowest NDCG@k. What is left open
     is that of a :class:`Ranker`: its objective (None), norm, k, and as iteration the number of its
-    trees; without one, norm "none", iteration 0, and the k of the objective or else 10.
+    trees or epochs; without one, norm "none", iteration 0, and the k of the objective or else 10.
 
     >>> import rankforce as rf
     >>> precision = rf.objective("lambdarank-p@k", k=1)
@@ -139,12 +139,12 @@ def _choose(
     own = scores.objective_ if known else None
     fallback = k if own is None or k is not None else known_cutoff(own)
     made = [_make_objective(one, own, fallback) for one in objectives]
-    trees = max(model.used - model.base_steps, 0) if known else 0
+    steps = max(model.used - model.base_steps, 0) if known else 0
     return Choice(
         made,
         fallback or cutoff_of(made[0]),
         norm or known.get("norm", "none"),
-        trees if iteration is None else iteration,
+        steps if iteration is None else iteration,
     )
 
 

@@ -16,6 +16,7 @@ from rankforce.measures.metric import Metric
 from rankforce.models.folder import has_model
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
+from rankforce.training.networks import TREES, kind_of_model
 from rankforce.training.ranker import Ranker
 from rankforce.training.watch import make_metrics
 
@@ -63,6 +64,9 @@ def make_plan(
     for name in _CHOSEN:
         if name in given:
             raise RankforceError(f"{name} is not for auto, which chooses itself: see rf.tune")
+    kind = kind_of_model(given.get("model", TREES))
+    if kind != TREES:
+        raise RankforceError(f"model is {kind!r}: auto chooses among trees, leave it out")
     Ranker(**given).settings()
     return Plan(
         _one_metric(metric),

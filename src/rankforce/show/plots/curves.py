@@ -1,8 +1,11 @@
-"""Pictures of what was recorded while training, by number of trees: lines, stacks, metrics."""
+"""Pictures of what was recorded while training, by number of steps: lines, stacks, metrics.
+
+A step is a tree, or an epoch of a network.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +13,14 @@ import numpy as np
 from rankforce.common.checks import listed
 from rankforce.common.errors import RankforceError
 from rankforce.measures.make import metric as make_metric
+from rankforce.models.curves import TREE
 from rankforce.show.plots.style import (
     DASHES,
     Axes,
     canvas,
     draw_lines,
     legend_above,
-    log_trees,
+    log_steps,
     look,
     percent,
     put_legend,
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 Line = tuple[list[int], list[float]]
 History = dict[str, dict[str, Line]]
 
-TREES = "trees"
 # From light to dark as labels grow: the order is seen in gray and with any colour vision.
 SHADES = "YlGnBu"
 
@@ -38,10 +41,10 @@ SHADES = "YlGnBu"
 def incoherence(
     runs: Runs, *, restricted: bool = True, log: bool = True, ax: Axes | None = None
 ) -> Axes:
-    """Share of queries whose forces are incoherent, by number of trees.
+    """Share of queries whose forces are incoherent, by number of steps.
 
     Marcuzzi et al. 2023, Figure 3. Restricted: a false top-k document gets more than a missed one;
-    else any document gets more than a better one below it. `log` is for the axis of trees.
+    else any document gets more than a better one below it. `log` is for the axis below.
 
     >>> import rankforce as rf
     >>> from rankforce.diagnostics import Curves
@@ -54,7 +57,7 @@ def incoherence(
     with canvas(ax) as axes:
         _draw_series(axes, runs, "incoherence", which)
         if log:
-            log_trees(axes)
+            log_steps(axes)
         axes.set_ylim(bottom=0.0)
         axes.set_ylabel("incoherent queries (%)")
         percent(axes.yaxis)
@@ -62,7 +65,7 @@ def incoherence(
 
 
 def effective_pairs(runs: Runs, *, relative: bool = True, ax: Axes | None = None) -> Axes:
-    """Number of pairs that push, mean of the queries, by number of trees.
+    """Number of pairs that push, mean of the queries, by number of steps.
 
     Adalia et al. 2025, Figure A1. Relative to the n (n - 1) / 2 pairs of a query's n documents, or
     absolute.
@@ -85,7 +88,7 @@ def effective_pairs(runs: Runs, *, relative: bool = True, ax: Axes | None = None
 
 
 def rank_changes(runs: Runs, *, ax: Axes | None = None) -> Axes:
-    """Share of positions with another document than one tree before, in the top and overall.
+    """Share of positions with another document than one step before, in the top and overall.
 
     Svore et al. 2011, Figure 4.
 
@@ -103,9 +106,9 @@ def rank_changes(runs: Runs, *, ax: Axes | None = None) -> Axes:
         lines, looks = {}, []
         for number, (name, curves) in enumerate(known.items()):
             for dash, (key, title) in enumerate(titles.items()):
-                lines[join(name, title)] = (curves.trees, curves.series["rank_changes"][key])
+                lines[join(name, title)] = (curves.steps, curves.series["rank_changes"][key])
                 looks.append(look(number) | {"linestyle": DASHES[dash]})
-        draw_curves(axes, lines, looks if len(known) > 1 else None)
+        draw_curves(axes, lines, looks if len(known) > 1 else None, step=step_of(known.values()))
         axes.set_ylim(bottom=0.0)
         axes.set_ylabel("positions that changed (%)")
         percent(axes.yaxis)
@@ -113,7 +116,7 @@ def rank_changes(runs: Runs, *, ax: Axes | None = None) -> Axes:
 
 
 def agreement(runs: Runs, *, ax: Axes | None = None) -> Axes:
-    """Share of documents that two objectives push the same way, by number of trees.
+    """Share of documents that two objectives push the same way, by number of steps.
 
     Svore et al. 2011, Figure 2.
 
@@ -148,7 +151,7 @@ def norm_factors(runs: Runs, *, ax: Axes | None = None) -> Axes:
         for number, curves in enumerate(known.values()):
             low, high = (curves.series["norm_factors"][key] for key in ("low", "high"))
             color = look(number)["color"]
-            axes.fill_between(curves.trees, low, high, color=color, alpha=0.2, linewidth=0.0)
+            axes.fill_between(curves.steps, low, high, color=color, alpha=0.2, linewidth=0.0)
         _draw_series(axes, runs, "norm_factors", "median")
         axes.set_yscale("log")
         axes.set_ylabel("factor of a query's forces")
@@ -156,7 +159,7 @@ def norm_factors(runs: Runs, *, ax: Axes | None = None) -> Axes:
 
 
 def contributions(run: Runs, *, ax: Axes | None = None) -> Axes:
-    """Where the force on highly relevant documents comes from, by label and number of trees.
+    """Where the force on highly relevant documents comes from, by label and number of steps.
 
     Svore et al. 2011, Figure 3(a). A label that pushes them down has a share below 0.
 
@@ -169,7 +172,8 @@ def contributions(run: Runs, *, ax: Axes | None = None) -> Axes:
     with canvas(ax) as axes:
         known = one_run(run, "contributions")
         shares = known.series["contributions"]
-        draw_curves(axes, {f"label {label}": (known.trees, own) for label, own in shares.items()})
+        lines = {f"label {label}": (known.steps, own) for label, own in shares.items()}
+        draw_curves(axes, lines, step=known.step)
         axes.set_ylabel("share of the force (%)")
         percent(axes.yaxis)
         return axes
@@ -191,7 +195,7 @@ def contributions_by_size(run: Runs, *, ax: Axes | None = None) -> Axes:
 
 
 def label_mix(run: Runs, *, ax: Axes | None = None) -> Axes:
-    """Labels of the documents on top, by number of trees (Svore et al. 2011, Figure 3(b)).
+    """Labels of the documents on top, by number of steps (Svore et al. 2011, Figure 3(b)).
 
     >>> import rankforce as rf
     >>> from rankforce.diagnostics import Curves
@@ -215,11 +219,11 @@ def metric_curves(
     log: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """A metric by number of trees, one line for each run and data set.
+    """A metric by number of steps, one line for each run and data set.
 
     `runs` is one run or a dictionary of them by name: a ranker, a model, its `history`, or the
     `Curves` of a recorder. `metric` is by default the first of the first run, `data` all data sets.
-    `skip` leaves out the first trees, as Adalia et al. 2025, Figures 3 and 4 do.
+    `skip` leaves out the first steps, as Adalia et al. 2025, Figures 3 and 4 do.
 
     >>> import rankforce as rf
     >>> axes = rf.plots.metric_curves({"a": {"valid": {"P@5": [0.4, 0.5]}}}, metric="p@5")
@@ -227,24 +231,25 @@ def metric_curves(
     ('P@5', [0.4, 0.5])
     """
     with canvas(ax) as axes:
-        histories = _histories(runs)
+        several = _by_name(runs)
+        histories = {name: _history(run) for name, run in several.items()}
         wanted = metric or _first_metric(histories)
         lines, looks, title = {}, [], wanted
         for number, (name, history) in enumerate(histories.items()):
             parts = _parts(name, history, data)
             for dash, part in enumerate(parts):
-                title, (trees, values) = _find_metric(join(name, part), history[part], wanted)
-                kept = [place for place, tree in enumerate(trees) if tree > skip]
+                title, (steps, values) = _find_metric(join(name, part), history[part], wanted)
+                kept = [place for place, step in enumerate(steps) if step > skip]
                 shown = "" if len(parts) == 1 else part
                 # Where a run has several lines, its colour and marker say which run it is.
                 looks.append(look(number) | ({"linestyle": DASHES[dash]} if shown else {}))
                 lines[join(name, shown)] = (
-                    [trees[place] for place in kept],
+                    [steps[place] for place in kept],
                     [values[place] for place in kept],
                 )
-        draw_curves(axes, lines, looks)
+        draw_curves(axes, lines, looks, step=step_of(several.values()))
         if log:
-            log_trees(axes)
+            log_steps(axes)
         axes.set_ylabel(title)
         return axes
 
@@ -279,22 +284,42 @@ def join(run: str, line: str) -> str:
 
 def _draw_series(axes: Any, runs: Runs, kind: str, which: str) -> None:
     known = named_runs(runs, kind)
-    draw_curves(axes, {name: (one.trees, one.series[kind][which]) for name, one in known.items()})
+    lines = {name: (one.steps, one.series[kind][which]) for name, one in known.items()}
+    draw_curves(axes, lines, step=step_of(known.values()))
 
 
 def draw_curves(
     axes: Any,
     lines: Mapping[str, tuple[Any, Any]],
     looks: Sequence[dict[str, Any]] | None = None,
+    *,
+    step: str = TREE,
 ) -> None:
-    """Lines by number of trees, with a legend above."""
+    """Lines by number of steps, with a legend above."""
     from matplotlib.ticker import MaxNLocator
 
     draw_lines(axes, lines, looks)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
-    axes.set_xlabel(TREES)
+    axes.set_xlabel(f"{step}s")
     axes.margins(x=0.02)
     legend_above(axes)
+
+
+def step_of(runs: Iterable[Any]) -> str:
+    """What a step of several runs is called; a history by itself is taken for one of trees.
+
+    >>> from rankforce.diagnostics import Curves
+    >>> curves = Curves(about={"step": "epoch"})
+    >>> step_of([curves]), step_of([curves, Curves()])
+    ('epoch', 'step')
+    """
+    known = {_step(run) for run in runs}
+    return known.pop() if len(known) == 1 else "step"
+
+
+def _step(run: Any) -> str:
+    model = getattr(run, "model_", run)
+    return str(getattr(getattr(model, "scorer", model), "step", TREE))
 
 
 def _stack(axes: Any, runs: Runs, kind: str) -> Any:
@@ -305,31 +330,31 @@ def _stack(axes: Any, runs: Runs, kind: str) -> Any:
     labels = list(run.series[kind])[::-1]
     shades = matplotlib.colormaps[SHADES](np.linspace(0.9, 0.08, len(labels)))
     areas = axes.stackplot(
-        run.trees,
+        run.steps,
         [run.series[kind][label] for label in labels],
         labels=labels,
         colors=shades,
         edgecolor="white",
         linewidth=0.4,
     )
-    axes.set_xlim(min(run.trees), max(run.trees))
+    axes.set_xlim(min(run.steps), max(run.steps))
     axes.set_ylim(0.0, 1.0)
     axes.grid(False)
     percent(axes.yaxis)
-    axes.set_xlabel("trees")
+    axes.set_xlabel(f"{run.step}s")
     put_legend(axes, areas[::-1], [f"label {label}" for label in labels[::-1]], handletextpad=0.4)
     for handle in axes.get_legend().legend_handles:
         handle.set_edgecolor("0.4")
     return run
 
 
-def _histories(runs: Any) -> dict[str, History]:
-    """Data set -> metric -> (trees, values), for each run."""
+def _by_name(runs: Any) -> dict[str, Any]:
+    """Runs by name; a single one has none."""
     if not isinstance(runs, Mapping) or _is_history(runs):
-        return {"": _history(runs)}
+        return {"": runs}
     if not runs:
         raise RankforceError("there is no run to draw")
-    return {name: _history(run) for name, run in runs.items()}
+    return dict(runs)
 
 
 def _is_history(run: Any) -> bool:
@@ -341,9 +366,10 @@ def _is_history(run: Any) -> bool:
 
 
 def _history(run: Any) -> History:
+    """Data set -> metric -> (steps, values)."""
     if hasattr(run, "series"):
         metrics = run.series.get("metrics", {})
-        return {"": {name: (list(run.trees), list(values)) for name, values in metrics.items()}}
+        return {"": {name: (list(run.steps), list(values)) for name, values in metrics.items()}}
     model = getattr(run, "model_", run)
     sets = getattr(model, "history", model)
     if not isinstance(sets, Mapping):

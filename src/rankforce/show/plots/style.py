@@ -169,8 +169,8 @@ def percent(axis: Any) -> None:
     axis.set_major_formatter(lambda share, _: f"{100.0 * share:g}")
 
 
-def log_trees(axes: Any) -> None:
-    """Numbers of trees on a logarithmic axis, written as numbers."""
+def log_steps(axes: Any) -> None:
+    """Numbers of steps on a logarithmic axis, written as numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log")

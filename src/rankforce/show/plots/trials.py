@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankforce.experiments.trials import PRUNED
-from rankforce.show.plots.style import COLORS, WIDTH, Axes, log_trees, panels, style
+from rankforce.show.plots.style import COLORS, WIDTH, Axes, log_steps, panels, style
 
 if TYPE_CHECKING:
     from rankforce.experiments.tuning import Tuning
@@ -49,7 +49,7 @@ def tuning(found: Tuning) -> Axes:
                 panel.set_xticks(range(len(one)), [_tick(choice) for choice in one])
                 panel.margins(x=0.2)
             elif one.log and one.high < WIDE * one.low:
-                log_trees(panel)
+                log_steps(panel)
             elif one.log:
                 panel.set_xscale("log")
             panel.set_title(f"{name}  {100.0 * share:.0f} %", loc="left")

@@ -17,8 +17,9 @@ from rankforce.evaluation.judge import model_scores
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.make import metric as make_metric
 from rankforce.measures.metric import Metric
+from rankforce.models.base import NETWORK
 from rankforce.models.curves import Curves
-from rankforce.models.importance import importance as split_importance
+from rankforce.models.importance import INFLUENCE, importance_of
 from rankforce.models.model import Model
 from rankforce.show.report.objective_tables import cutoff_of, offered_objectives, wanted_objectives
 from rankforce.show.report.queries import choose_queries, query_record
@@ -112,7 +113,8 @@ def _run_record(
         "name": run.name,
         "objective": run.aim,
         "settings": {name: _shown(value) for name, value in sorted(model.parameters.items())},
-        "trees": len(model.trees),
+        "step": model.scorer.step,
+        "steps": model.steps,
         "used": model.used,
         "best": model.best_iteration,
         "finished": model.finished,
@@ -127,7 +129,7 @@ def _run_record(
 
 
 def importance(model: Model) -> list[dict[str, Any]]:
-    """Features by the gain of their splits, the largest first; those without a split are left out.
+    """Features that do something, by the gain of their splits, or their influence on a network.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)
@@ -137,14 +139,15 @@ def importance(model: Model) -> list[dict[str, Any]]:
     (['feature', 'gain', 'splits'], True)
     """
     names = model.feature_names
-    trees = model.trees[: model.used]
-    splits = split_importance(trees, len(names), kind="split")
-    gains = split_importance(trees, len(names), kind="gain")
+    if model.scorer.kind == NETWORK:
+        if model.scorer.forest is not None:  # which has what features do
+            return []
+        found = importance_of(model)
+        used = sorted(np.flatnonzero(found), key=lambda f: (-found[f], f))
+        return [{"feature": names[f], INFLUENCE: _short(found[f])} for f in used]
+    splits, gains = importance_of(model, "split"), importance_of(model, "gain")
     used = sorted(np.flatnonzero(splits), key=lambda f: (-gains[f], -splits[f], f))
-    return [
-        {"feature": names[f], "gain": float(f"{gains[f]:.6g}"), "splits": int(splits[f])}
-        for f in used
-    ]
+    return [{"feature": names[f], "gain": _short(gains[f]), "splits": int(splits[f])} for f in used]
 
 
 def _shown(value: Any) -> Any:
@@ -166,12 +169,12 @@ def _short(value: Any) -> float | None:
 def _diagnostics(
     run: ShownModel, known: Known | None, wanted: list[AnyObjective], notes: list[str]
 ) -> dict[str, Any] | None:
-    """Curves recorded while training, else those of the trees on the data of the report."""
+    """Curves recorded while training, else those of the model on the data of the report."""
     recorded = run.model.diagnostics
-    if recorded is not None and recorded.trees:
+    if recorded is not None and recorded.steps:
         return _curves(recorded)
     objective = run.objective or next(iter(wanted), None)
-    if known is None or objective is None or not run.model.trees:
+    if known is None or objective is None or not run.model.steps:
         if known is not None and objective is None:
             notes.append(f"No diagnostics of {run.name}: name an objective (--objective NAME).")
         return None

@@ -19,6 +19,7 @@ from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective as make_objective
 from rankforce.forces.objective import Objective
 from rankforce.formats.read import read
+from rankforce.models.base import NETWORK
 from rankforce.models.model import Model
 from rankforce.show.report.objective_tables import name_of
 from rankforce.training.loading import load_one
@@ -27,6 +28,12 @@ from rankforce.training.resume import fingerprint
 
 BRING = "the data (--data FILE) brings comparison, queries and forces into the report"
 TRAINING = "training"  # the name of the training set
+_NETWORKS = {
+    "linear": "a linear ranker",
+    "mlp": "an mlp",
+    "attention": "a network with attention",
+    "module": "a module of one's own",
+}
 
 
 class ShownModel(NamedTuple):
@@ -39,7 +46,7 @@ class ShownModel(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The trees and their story."""
+        """The model and its story."""
         model: Model = self.ranker.model_
         return model
 
@@ -51,6 +58,8 @@ class ShownModel(NamedTuple):
         origin = self.model.distilled.get("from")
         if origin:
             return f"{known}, distilled from {origin}"
+        if self.model.scorer.kind == NETWORK:
+            return f"{known}, for {_NETWORKS[self.model.scorer.shape['model']]}"
         return f"{known}, for a committee of {count}" if count else known
 
 
@@ -158,10 +167,10 @@ def cautions(runs: list[ShownModel], known: Known) -> list[str]:
                 f"{run.name} chose trees or weights of its members on this very data, which "
                 "flatters it a little."
             )
-        elif parts and run.model.used < len(run.model.trees):
+        elif parts and run.model.used < run.model.steps:
             said.append(
-                f"{run.name} chose its number of trees on this very data, which flatters it a "
-                "little."
+                f"{run.name} chose its number of {run.model.scorer.step}s on this very data, which "
+                "flatters it a little."
             )
     return said
 

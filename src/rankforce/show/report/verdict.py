@@ -126,14 +126,14 @@ def _between(found: Comparison) -> str:
 def run_sentence(record: dict[str, Any]) -> str:
     """How far a run got, and what its forces did at the end.
 
-    >>> record = {"name": "a", "objective": "RankNet", "trees": 9, "used": 7, "finished": True}
-    >>> run_sentence(record | {"diagnostics": None})
+    >>> record = {"name": "a", "objective": "RankNet", "step": "tree", "steps": 9, "used": 7}
+    >>> run_sentence(record | {"finished": True, "diagnostics": None})
     'a: RankNet, 9 trees, of which the first 7 make its scores.'
     """
-    count = record["trees"]
-    said = f"{record['name']}: {record['objective']}, {count} {'tree' if count == 1 else 'trees'}"
-    if record["used"] < count:
-        said += f", of which the first {record['used']} make its scores"
+    count, used, step = record["steps"], record["used"], record["step"]
+    said = f"{record['name']}: {record['objective']}, {count} {step}{'' if count == 1 else 's'}"
+    if used < count:
+        said += f", of which the first {used} make its scores"
     if not record["finished"]:
         said += ", not finished (interrupted, or still training)"
     wrong = _at_end(record, "incoherence", "restricted")
@@ -147,8 +147,8 @@ def run_sentence(record: dict[str, Any]) -> str:
 
 
 def _at_end(record: dict[str, Any], name: str, key: str) -> float | None:
-    """The last value of a diagnostic among the trees that make the scores."""
+    """The last value of a diagnostic among the steps that make the scores."""
     curves = record["diagnostics"]
     values = curves["series"].get(name, {}).get(key, []) if curves else []
     known = [*zip(curves["trees"], values, strict=True)] if values else []
-    return next((value for trees, value in known[::-1] if trees <= record["used"]), None)
+    return next((value for steps, value in known[::-1] if steps <= record["used"]), None)

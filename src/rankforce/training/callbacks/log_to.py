@@ -18,7 +18,7 @@ PLACES = {
 
 
 class Point(NamedTuple):
-    """A value at a number of trees."""
+    """A value at a number of trees, or epochs."""
 
     name: str
     value: float
@@ -45,7 +45,7 @@ class Sink(Protocol):
     """Where values go."""
 
     def begin(self, settings: dict[str, Any], done: int) -> int:
-        """A run begins, or goes on behind `done` trees; the answer is the first step to send."""
+        """A run begins, or goes on behind `done` steps; the answer is the first step to send."""
         ...
 
     def send(self, points: Sequence[Point]) -> None:
@@ -71,11 +71,11 @@ def log_to(
     `where` is "tensorboard" (into `folder`), "mlflow" (the active run, that of `run_id`, or a new
     one of `experiment`, called `run_name`, at `tracking_uri`), or an object with
     `log(name, value, step)`. Names are "valid_0/ndcg@10" and "incoherence/restricted" (in MLflow,
-    which has no @, "valid_0/ndcg_at_10"); a step is a number of trees.
+    which has no @, "valid_0/ndcg_at_10"); a step is a number of trees, or epochs of a network.
 
     Every value is logged once. A run that goes on from its checkpoint goes on in its folder, and in
     its MLflow run if that is active or given by `run_id`; a new one gets all values from the first
-    tree on. An object of one's own gets those of new trees only.
+    tree or epoch on. An object of one's own gets those of new ones only.
 
     The run ends with training, be it finished, interrupted or failed; nothing is lost if it never
     ends.
@@ -135,7 +135,7 @@ class LogTo:
         self._sent: dict[str, int] = {}  # number of values of each diagnostic
 
     def __call__(self, moment: Any) -> None:
-        """After each tree."""
+        """After each tree or epoch."""
         if moment.iteration == moment.begin_iteration or self._model is None:
             self._begin(moment)
         step = moment.iteration + 1

@@ -280,12 +280,10 @@ class Descent(Run):
     def end(self, why: str | None) -> None:
         """Leave a usable model; only a run that was interrupted may go on."""
         super().end(why)
+        used = self.model.used
         if self.model.finished:
-            goes_on = self.model.steps < self.total
-            self.network.settle(self.model.used, goes_on=goes_on)
-            self.network.influence = find_influence(
-                self.network, self.model.used, self.sets[0].data
-            )
+            self.network.settle(used, goes_on=self.model.steps < self.total)
+        self.network.influence = find_influence(self.network, used, self.sets[0].data)
 
     def _nothing(self) -> str:
         if len(np.unique(self.sets[0].data.labels)) < 2 and not self.sets[0].data.sources:

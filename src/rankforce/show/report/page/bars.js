@@ -96,9 +96,9 @@ class QueryBars {
   }
 }
 
-// Features as a table with bars, by gain or by number of splits.
-function features(list, label, beside) {
-  let by = list.some((one) => one.gain > 0) ? "gain" : "splits";
+// Features as a table with bars, by the first of some kinds of numbers that says anything.
+function features(list, kinds, label, beside) {
+  let by = kinds.find((kind) => list.some((one) => one[kind] > 0)) || kinds[0];
   let isAll = false;
   const box = html("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" });
   const more = html("button", { type: "button", class: "more",
@@ -127,7 +127,7 @@ function features(list, label, beside) {
   }
 
   draw();
-  const switched = choice("by", [["gain", "gain"], ["splits", "splits"]], by,
+  const switched = kinds.length < 2 ? null : choice("by", kinds.map((kind) => [kind, kind]), by,
     (chosen) => { by = chosen; draw(); });
   return html("div", null, html("div", { class: "controls" }, beside, switched), box, more);
 }

@@ -1,4 +1,5 @@
-// Charts over the number of trees: lines, bands and stacked areas, with a crosshair and a table.
+// Charts over the number of steps, which are trees or epochs: lines, bands and stacked areas, with
+// a crosshair and a table.
 const { html, svg, slider, onWidth, walk } = rankforce.dom;
 const { FORMATS, isNumber, ticks, logTicks, scale, tickText, lastUpTo } = rankforce.scales;
 
@@ -30,9 +31,10 @@ function sample(one) {
         "stroke-dasharray": one.dash || null }));
 }
 
+const COLUMN = 44; // pixels across, where there is one step
 const PAD = { top: 12, right: 14, bottom: 38, left: 58 };
 
-// One axis of trees for all charts.
+// One axis of steps for all charts.
 const axis = { isLog: false, charts: new Set() };
 function setLog(isLog) {
   axis.isLog = isLog;
@@ -42,19 +44,21 @@ function setLog(isLog) {
 // A figure with title, one sentence, its source, the plot, a legend that reads out, a table.
 //   options: title, about, source, format, kind ("lines" or "stack"), zero, top,
 //     series: [{name, color, dash, x, y, low and high (edges of a band around y), mark,
-//       used (number of trees that the run ended with; it may have grown more)}]
+//       step (what one is called), used (number of steps that the run ended with; it may have
+//       made more)}]
 class Chart {
   constructor(options) {
     this.options = options;
     this.hidden = new Set();
     const all = options.series.flatMap((one) => one.x);
-    this.trees = [...new Set(all)].sort((a, b) => a - b);
+    this.steps = [...new Set(all)].sort((a, b) => a - b);
+    this.step = stepOf(options.series);
     this.ends = new Set(options.series.map((one) => one.used));
-    this.last = Math.max(0, lastUpTo(this.trees, Math.max(...this.ends)));
+    this.last = Math.max(0, lastUpTo(this.steps, Math.max(...this.ends)));
     this.at = this.last;
     this.isActive = false;
-    this.plot = slider(this, `${options.label || options.title}, by number of trees`, this.trees[0],
-      this.trees[this.trees.length - 1], { class: "plot" });
+    this.plot = slider(this, `${options.label || options.title}, by number of ${this.step}s`,
+      this.steps[0], this.steps[this.steps.length - 1], { class: "plot" });
     this.place = html("span", { class: "at" });
     this.legend = this.makeLegend();
     this.node = html("figure", { class: "chart" },
@@ -85,10 +89,10 @@ class Chart {
       const parts = series.flatMap((one) => [[one, one.name, one.y],
         ...(one.low ? [[one, `${one.name}, low`, one.low], [one, `${one.name}, high`, one.high]]
           : [])]);
-      const columns = [{ name: "trees", kind: "whole" },
+      const columns = [{ name: `${this.step}s`, kind: "whole" },
         ...parts.map(([, name]) => ({ name, kind: format }))];
-      const rows = this.trees.map((tree) => [tree,
-        ...parts.map(([one, , values]) => values[placeOf(one, tree)])]);
+      const rows = this.steps.map((step) => [step,
+        ...parts.map(([one, , values]) => values[placeOf(one, step)])]);
       table.append(rankforce.tables.make({ columns, rows, label: this.options.label || this.options.title }));
     });
     return table;
@@ -102,7 +106,7 @@ class Chart {
   }
 
   key(event) {
-    const to = walk(event, this.at, this.trees.length - 1, 1);
+    const to = walk(event, this.at, this.steps.length - 1, 1);
     if (to === undefined) return;
     this.at = to;
     this.isActive = true;
@@ -113,8 +117,8 @@ class Chart {
     if (!this.toX) return;
     const x = event.clientX - this.plot.getBoundingClientRect().left;
     let best = 0;
-    this.trees.forEach((tree, i) => {
-      if (Math.abs(this.toX(tree) - x) < Math.abs(this.toX(this.trees[best]) - x)) best = i;
+    this.steps.forEach((step, i) => {
+      if (Math.abs(this.toX(step) - x) < Math.abs(this.toX(this.steps[best]) - x)) best = i;
     });
     this.at = best;
     this.isActive = true;
@@ -133,23 +137,23 @@ class Chart {
     if (this.options.kind !== "stack") return shown;
     const floor = new Map();
     return shown.map((one) => {
-      const low = one.x.map((tree) => floor.get(tree) || 0);
+      const low = one.x.map((step) => floor.get(step) || 0);
       const y = one.y.map((value, i) => low[i] + (isNumber(value) ? value : 0));
-      one.x.forEach((tree, i) => floor.set(tree, y[i]));
+      one.x.forEach((step, i) => floor.set(step, y[i]));
       return { ...one, low, y, high: y };
     });
   }
 
   draw() {
-    if (!this.width || !this.trees.length) return;
+    if (!this.width || !this.steps.length) return;
     const width = this.width;
     const height = width < 420 ? 210 : Math.min(300, Math.round(width * 0.5));
     const shapes = this.shapes();
     const [low, high, steps] = this.range(shapes, height);
-    const first = this.trees[0], last = this.trees[this.trees.length - 1];
+    const first = this.steps[0], last = this.steps[this.steps.length - 1];
     const isLog = axis.isLog && first > 0;
     const right = width - PAD.right, bottom = height - PAD.bottom;
-    // Where there is one tree only, it stands in the middle.
+    // Where there is one step only, it stands in the middle.
     this.toX = first === last ? () => (PAD.left + right) / 2
       : scale(first, last, PAD.left, right, isLog);
     this.toY = scale(low, high, bottom, PAD.top);
@@ -189,15 +193,16 @@ class Chart {
     const right = width - PAD.right;
     return svg("g", { class: "axes" },
       levels(steps, texts, this.toY, [PAD.left, right], (_, i) => i === 0),
-      marks.map((tree) => [
-        svg("line", { x1: this.toX(tree), x2: this.toX(tree), y1: bottom, y2: bottom + 4 }),
-        svg("text", { x: this.toX(tree), y: bottom + 17, "text-anchor": "middle" },
-          tree.toLocaleString("en"))]).flat(),
+      marks.map((step) => [
+        svg("line", { x1: this.toX(step), x2: this.toX(step), y1: bottom, y2: bottom + 4 }),
+        svg("text", { x: this.toX(step), y: bottom + 17, "text-anchor": "middle" },
+          step.toLocaleString("en"))]).flat(),
       svg("text", { x: right, y: bottom + 33, "text-anchor": "end", class: "unit" },
-        "number of trees"));
+        `number of ${this.step}s`));
   }
 
   shape(one) {
+    if (one.isArea && one.x.length === 1) return this.column(one);
     const line = path(one.x, one.y, this.toX, this.toY);
     const parts = [];
     if (one.low) {
@@ -211,6 +216,13 @@ class Chart {
     return svg("g", null, parts, one.x.length === 1 ? dot(this, one, 0) : null);
   }
 
+  // An area over one step only.
+  column(one) {
+    const [top, bottom] = [this.toY(one.high[0]), this.toY(one.low[0])];
+    return svg("rect", { class: "solid", x: this.toX(one.x[0]) - COLUMN / 2, y: top, width: COLUMN,
+      height: Math.max(0, bottom - top), fill: one.color });
+  }
+
   best(one) {
     const at = one.mark ? placeOf(one, one.mark) : -1;
     if (at < 0 || !isNumber(one.y[at])) return null;
@@ -219,10 +231,10 @@ class Chart {
   }
 
   readOut() {
-    const tree = this.trees[this.at];
+    const step = this.steps[this.at];
     const told = [];
     for (const one of this.options.series) {
-      const at = lastUpTo(one.x, this.isActive ? tree : Math.min(tree, one.used));
+      const at = lastUpTo(one.x, this.isActive ? step : Math.min(step, one.used));
       let text = at < 0 ? "–" : FORMATS[this.options.format](one.y[at]);
       if (one.low && at >= 0) {
         const [low, high] = [one.low[at], one.high[at]].map(FORMATS[this.options.format]);
@@ -231,21 +243,21 @@ class Chart {
       one.output.textContent = text;
       if (!this.hidden.has(one)) told.push(`${one.name} ${text}`);
     }
-    const trees = `${tree.toLocaleString("en")} ${tree === 1 ? "tree" : "trees"}`;
-    const end = this.ends.size > 1 ? "at the end of each run" : `at the end, ${trees}`;
-    this.place.textContent = this.isActive ? `with ${trees}` : end;
-    this.plot.setAttribute("aria-valuenow", tree);
-    this.plot.setAttribute("aria-valuetext", `${trees}: ${told.join(", ")}`);
-    if (this.cross) this.drawCross(tree);
+    const steps = `${step.toLocaleString("en")} ${this.step}${step === 1 ? "" : "s"}`;
+    const end = this.ends.size > 1 ? "at the end of each run" : `at the end, ${steps}`;
+    this.place.textContent = this.isActive ? `with ${steps}` : end;
+    this.plot.setAttribute("aria-valuenow", step);
+    this.plot.setAttribute("aria-valuetext", `${steps}: ${told.join(", ")}`);
+    if (this.cross) this.drawCross(step);
   }
 
-  drawCross(tree) {
+  drawCross(step) {
     this.cross.replaceChildren();
     if (!this.isActive) return;
-    const x = this.toX(tree);
+    const x = this.toX(step);
     this.cross.append(svg("line", { x1: x, x2: x, y1: this.edges[0], y2: this.edges[1] }));
     for (const one of this.shapes()) {
-      const at = placeOf(one, tree);
+      const at = placeOf(one, step);
       if (at >= 0 && isNumber(one.y[at])) this.cross.append(dot(this, one, at));
     }
   }
@@ -259,14 +271,21 @@ function levels(values, texts, toY, [left, right], isBase) {
     svg("text", { x: left - 8, y: toY(value), dy: "0.32em", "text-anchor": "end" }, texts[i])]);
 }
 
-function placeOf(one, tree) {
-  const at = lastUpTo(one.x, tree);
-  return one.x[at] === tree ? at : -1;
+function placeOf(one, step) {
+  const at = lastUpTo(one.x, step);
+  return one.x[at] === step ? at : -1;
 }
 
 const dot = (chart, one, at) => svg("circle", { class: "dot", cx: chart.toX(one.x[at]),
   cy: chart.toY(one.y[at]), r: 3.5, fill: one.color });
 
+// What a step of several series or runs is called; those of trees and of networks share a word.
+function stepOf(several) {
+  const known = new Set(several.map((one) => one.step));
+  return known.size === 1 ? [...known][0] : "step";
+}
+
 const color = (number) => `var(--series-${(number % 8) + 1})`;
 
-rankforce.charts = { axis, setLog, color, levels, make: (options) => new Chart(options).node };
+rankforce.charts = { axis, setLog, stepOf, color, levels,
+  make: (options) => new Chart(options).node };

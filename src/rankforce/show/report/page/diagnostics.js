@@ -36,7 +36,7 @@ const GROUPS = [
       about: "The same as a share of all n(n−1)/2 pairs of the query's documents.",
       source: "Adalia et al. 2025, Figure 5", lines: [["pairs", "relative"]] },
     { title: "Queries without force", format: "share",
-      about: "Share of queries that no pair pushes: they teach the next tree nothing.",
+      about: "Share of queries that no pair pushes: they teach the next step nothing.",
       source: "after Adalia et al. 2025", lines: [["pairs", "without_force"]] },
     { title: "Norm factors", format: "number", kind: "band",
       about: "What the norm multiplies a query's forces by: the median, and the range that " +
@@ -56,7 +56,7 @@ const GROUPS = [
       about: "Share of each label among the documents at the top of the ranking.",
       source: "Svore et al. 2011, Figure 3b; Tunys 2015" },
     { title: "Rank changes", format: "share",
-      about: "Share of positions that one more tree gives to another document.",
+      about: "Share of positions that one more step gives to another document.",
       source: "Svore et al. 2011, Figure 4",
       lines: [["rank_changes", "top", "at the top"], ["rank_changes", "overall", "overall", DASH]] },
   ] },
@@ -67,8 +67,8 @@ function lines(spec, runs) {
   return runs.flatMap((run, number) => spec.lines.map(([kind, key, called, dash]) => {
     const y = (run.diagnostics.series[kind] || {})[key];
     const name = called ? (isAlone ? called : `${run.name}, ${called}`) : run.name;
-    return y && { name, y, x: run.diagnostics.trees, used: run.used, dash,
-      color: color(run.number) };
+    return y && { name, y, x: run.diagnostics.trees, used: run.used, step: run.step,
+      dash, color: color(run.number) };
   })).filter(Boolean);
 }
 
@@ -77,7 +77,7 @@ function bands(runs) {
     const own = run.diagnostics.series.norm_factors;
     if (!own) return [];
     return [{ name: run.name, x: run.diagnostics.trees, color: color(run.number), y: own.median,
-      low: own.low, high: own.high, used: run.used }];
+      low: own.low, high: own.high, used: run.used, step: run.step }];
   });
 }
 
@@ -87,7 +87,7 @@ function labels(spec, runs) {
   const drawn = runs.filter((run) => run.diagnostics.series[spec.of]).map((run) => {
     const own = Object.entries(run.diagnostics.series[spec.of]);
     const series = own.map(([label, y], i) => ({
-      name: `label ${label}`, y, x: run.diagnostics.trees, used: run.used, isArea,
+      name: `label ${label}`, y, x: run.diagnostics.trees, used: run.used, step: run.step, isArea,
       color: !isArea ? color(i)
         : `var(--grade-${own.length > 1 ? Math.round((4 * i) / (own.length - 1)) : 0})`,
     }));

@@ -116,8 +116,8 @@ function byQuery(data, open, canOpen) {
   return [others.length > 1 ? select("run", others, draw) : null, box];
 }
 
-function logChoice() {
-  const group = choice("trees", [[false, "linear"], [true, "logarithmic"]], charts.axis.isLog,
+function logChoice(runs) {
+  const group = choice(`${charts.stepOf(runs)}s`, [[false, "linear"], [true, "logarithmic"]], charts.axis.isLog,
     (isLog) => charts.setLog(isLog));
   // There are two of these: both show what holds.
   charts.axis.charts.add({ draw: () => group.querySelectorAll("button").forEach((button, i) =>
@@ -139,6 +139,7 @@ function curves(data) {
       for (const [metric, y] of Object.entries(own)) {
         if (!y.length) continue;
         add(metric, { name: `${run.name}, ${set}`, y, x: y.map((_, i) => i + 1), used: run.used,
+          step: run.step,
           color: charts.color(run.number), dash: [null, "7 3", "2 3", "7 3 2 3"][number % 4],
           mark: number === 0 ? run.best : null });
       }
@@ -147,20 +148,20 @@ function curves(data) {
     for (const [metric, y] of Object.entries(told || {})) {
       const on = ((run.diagnostics.about || {}).data || "diagnostics").split(", ")[0];
       add(metric, { name: `${run.name}, ${on}`, y, x: run.diagnostics.trees, used: run.used,
-        color: charts.color(run.number), dash: "2 3" });
+        step: run.step, color: charts.color(run.number), dash: "2 3" });
     }
   }
   if (!byMetric.size) return [];
   const drawn = [...byMetric.values()].map(({ title, series }) => charts.make({ title, series,
     format: "metric",
-    about: "Mean over the queries of each set. A ring marks the number of trees that was best " +
-      "on the first validation set." }));
-  return [logChoice(), html("div", { class: drawn.length > 1 ? "grid-of-charts" : null }, drawn)];
+    about: "Mean over the queries of each set. A ring marks the number of " +
+      `${charts.stepOf(series)}s that was best on the first validation set.` }));
+  return [logChoice(data.runs), html("div", { class: drawn.length > 1 ? "grid-of-charts" : null }, drawn)];
 }
 
 function diagnostics(data) {
   const parts = rankforce.diagnostics.build(data.runs);
-  return parts.length ? [logChoice(), ...parts] : [];
+  return parts.length ? [logChoice(data.runs), ...parts] : [];
 }
 
 function queries(data, open) {
@@ -181,6 +182,14 @@ function queries(data, open) {
     "Choose one to see its documents and the forces on them."), table];
 }
 
+// What numbers of features say, by the first of their kinds.
+const FEATURES = {
+  gain: "How much the splits on each feature lowered the cost (gain), and how many there are, in " +
+    "the trees that make the scores.",
+  influence: "How far the score of a training document moves with each feature of the network, " +
+    "for one standard deviation; with a category, how far it is from that of an unknown one.",
+};
+
 function features(data) {
   const runs = data.runs.filter((run) => run.importance.length);
   if (!runs.length) return [];
@@ -188,17 +197,17 @@ function features(data) {
   const whose = runs.length > 1 ? select("run", runs.map((run) => run.name), draw) : null;
   function draw(wanted) {
     const { importance } = runs.find((run) => run.name === wanted);
-    box.replaceChildren(bars.features(importance, `Features of ${wanted}`, whose));
+    const kinds = Object.keys(importance[0]).filter((key) => key !== "feature");
+    box.replaceChildren(html("p", { class: "about" }, FEATURES[kinds[0]]),
+      bars.features(importance, kinds, `Features of ${wanted}`, whose));
   }
   draw(runs[0].name);
-  return [html("p", { class: "about" }, "How much the splits on each feature lowered the cost " +
-    "(gain), and how many there are, in the trees that make the scores."),
-  box];
+  return [box];
 }
 
 function settings(data) {
-  const facts = data.runs.map((run) => ({ ...{ objective: "", "trees grown": run.trees,
-    "trees used": run.used }, ...run.settings, objective: run.objective }));
+  const facts = data.runs.map((run) => ({ ...{ objective: "", [`${run.step}s made`]: run.steps,
+    [`${run.step}s used`]: run.used }, ...run.settings, objective: run.objective }));
   const names = [...new Set(facts.flatMap((own) => Object.keys(own)))];
   const text = (own, key) => (own[key] === null || own[key] === undefined ? "–" : String(own[key]));
   const differs = (key) => new Set(facts.map((own) => text(own, key))).size > 1;
