@@ -250,7 +250,7 @@ def test_a_batch_larger_than_memory() -> None:
     def ask(scores: torch.Tensor) -> torch.Tensor:
         return scores + torch.empty(10**15)[0]
 
-    with refused("does not fit into memory: give a smaller batch_size, or a smaller network"):
+    with pytest.raises(rf.RankforceError, match=r"^a batch of \d+ documents does not fit into"):
         ranker(Changed(ask)).fit(TRAIN)
 
 
