@@ -69,6 +69,8 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
             raise RankforceError(f"{name} is {said[name]!r}: a model {kind!r} has none")
     found = own | dict(given)
     found |= {name: value for name, value in own.items() if found[name] is None}
+    if found["optimiser"] == "sgd" and "averaging" not in said:
+        found["averaging"] = 0.0  # plain steps, as they are
     if "hidden" in found:
         found["hidden"] = _widths(found["hidden"])
     if isinstance(found["learning_rate"], (list, tuple)) or callable(found["learning_rate"]):

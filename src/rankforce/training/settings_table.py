@@ -274,6 +274,9 @@ class Values:
     warmup: float | None = _network(
         None, "share of the steps in which the learning rate grows; it falls behind them",
         Range(0.0, 1.0, whole=False))
+    averaging: float | None = _network(
+        None, "epochs in which what weights were counts half in the average that scores, 0: the "
+        "last weights alone", AMOUNT)
     clip: float | None = _network(
         None, "length that the gradient of a batch has at most",
         Range(0.0, whole=False, above=True))
@@ -313,7 +316,7 @@ DEFAULT = Values()
 
 # What settings of a network are where the user does not say.
 _ALL = {"norm": "none", "epochs": 60, "noise": 0.0, "optimiser": "adamw"}
-_ALL |= {"warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
+_ALL |= {"averaging": 1.0, "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
 _DEEP = {"learning_rate": 3e-4, "hidden": [128, 64], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
     "linear": _ALL | {"learning_rate": 0.01},

@@ -6,6 +6,7 @@ The gradient of the cost is the sum over documents of -lambda times the gradient
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,14 @@ from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import Wish
 from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches, usual_size
 from rankforce.training.network.influence import find_influence
-from rankforce.training.network.steps import make_optimiser, put_memory, rate_at, take_memory
+from rankforce.training.network.steps import (
+    LATEST,
+    average,
+    make_optimiser,
+    put_memory,
+    rate_at,
+    take_memory,
+)
 from rankforce.training.run import Run, ScoredSet
 from rankforce.training.settings import Settings
 
@@ -81,6 +89,8 @@ class Descent(Run):
         network = self._make_network()
         self.body = open_body(network, seed=settings.seed).to(self.device)
         self._start_from_trees()
+        # What scores: the body itself, or an average of what it was.
+        self.mean = copy.deepcopy(self.body) if settings.averaging else self.body
         self.optimiser = make_optimiser(self.body, settings)
         self.longest = torch.zeros((), device=self.device)  # of the gradients of an epoch
         self.model = self._make_model(network)
@@ -88,7 +98,7 @@ class Descent(Run):
         self.feeds = self._open_feeds()
         self.before = self.scores[0]
         if self.is_watched:
-            self.scores[0] = self.starts[0] + self.feeds[0].scores(self.body)
+            self.scores[0] = self.starts[0] + self.feeds[0].scores(self.mean)
         self.ready = self._open_forces()
         self._check_forces()
 
@@ -140,8 +150,11 @@ class Descent(Run):
         earlier: Network = found.scorer
         earlier.device, earlier.module = self.device, network.module
         model.scorer, model.used = earlier, found.used
-        put_state(self.body, earlier.states[earlier.epochs])
-        put_memory(self.optimiser, earlier.memories.get(earlier.epochs, {}))
+        memory = earlier.memories.get(earlier.epochs, {})
+        latest = {n.removeprefix(LATEST): one for n, one in memory.items() if n.startswith(LATEST)}
+        put_state(self.mean, earlier.states[earlier.epochs])
+        put_state(self.body, latest or earlier.states[earlier.epochs])
+        put_memory(self.optimiser, memory)
         self.watch.take(found.history, model.steps)
         return model
 
@@ -218,6 +231,8 @@ class Descent(Run):
                 documents = int(index.sizes[queries].sum())
                 with said_in_words(settings, epoch, documents), few_on_one_thread(documents):
                     self._step(queries, epoch)
+                if settings.averaging:
+                    average(self.mean, self.body, 0.5 ** (1 / (settings.averaging * len(batches))))
 
     def _step(self, queries: Numbers, epoch: int) -> None:
         """Move the weights along the forces on the documents of some queries."""
@@ -261,13 +276,16 @@ class Descent(Run):
     def _keep(self, epoch: int) -> None:
         """The weights behind an epoch, and the scores that they give."""
         best = self.stopped_at or self.watch.best
-        state = take_state(self.body)
+        state = take_state(self.mean)
         if not (np.isfinite(float(self.longest)) and all_finite(state)):
             raise RankforceError(not_finite(self.settings, epoch))
-        self.network.add_epoch(state, take_memory(self.optimiser), best=best)
+        memory = take_memory(self.optimiser)
+        if self.settings.averaging:
+            memory |= {f"{LATEST}{name}": one for name, one in take_state(self.body).items()}
+        self.network.add_epoch(state, memory, best=best)
         self.model.used = self.model.steps
         for number in range(0 if self.is_watched else 1, len(self.sets)):
-            self.scores[number] = self.starts[number] + self.feeds[number].scores(self.body)
+            self.scores[number] = self.starts[number] + self.feeds[number].scores(self.mean)
             if not np.isfinite(self.scores[number]).all():
                 raise RankforceError(not_finite(self.settings, epoch))
 

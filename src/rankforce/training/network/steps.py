@@ -15,6 +15,7 @@ from rankforce.training.settings import Settings
 # Gradients far below it do not move weights. Forces of a query add up to 0: a feature that is the
 # same for all of its documents has nothing but rounding errors, which AdamW would follow.
 LEAST = 1e-6
+LATEST = "latest."  # before names of weights that an average of them is kept beside
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what AdamW remembers of each weight
 
 
@@ -48,6 +49,15 @@ def rate_at(settings: Settings, done: float) -> float:
     return rate * 0.5 * (1.0 + math.cos(math.pi * min(rest, 1.0)))
 
 
+def average(mean: Any, body: Any, kept: float) -> None:
+    """Move an average of weights to where they are now; a share of it is kept."""
+    with torch.no_grad():
+        for one, now in zip(mean.parameters(), body.parameters(), strict=True):
+            one.lerp_(now, 1.0 - kept)
+        for one, now in zip(mean.buffers(), body.buffers(), strict=True):
+            one.copy_(now)
+
+
 def take_memory(optimiser: Any) -> dict[str, NDArray[Any]]:
     """What an optimiser remembers, as arrays."""
     state = optimiser.state_dict()["state"]
@@ -64,6 +74,8 @@ def put_memory(optimiser: Any, memory: Mapping[str, NDArray[Any]]) -> None:
     whole = optimiser.state_dict()
     state: dict[int, dict[str, Any]] = {}
     for key, values in memory.items():
+        if key.startswith(LATEST):
+            continue
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = torch.from_numpy(np.array(values))
     optimiser.load_state_dict({**whole, "state": state})
