@@ -134,8 +134,8 @@ def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -
     if not model.parameters:
         return None  # a text alone: what version 0.1 left when it was killed at its first save
     names = {*model.parameters, *parameters} - _FREE
-    # The model, a preset, members and optimiser first, from which other defaults follow, and the metric, which
-    # follows from the objective where it is not given, last.
+    # The model, a preset, members and optimiser first, from which other defaults follow, and the
+    # metric, which follows from the objective where it is not given, last.
     first = {"model": -3, "preset": -2, "members": -1, "optimiser": -1, "eval_metric": 1}
     for name in sorted(names, key=lambda name: (first.get(name, 0), name)):
         old, new = model.parameters.get(name), parameters.get(name)
