@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.models.base import FOREST, Scorer, find_kind
+from rankforce.models.base import FOREST, NETWORK, Scorer, find_kind
 from rankforce.models.curves import Curves
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ OUTSIDE = "outside"  # the model stands on one of another kind
 def manifest_of(model: Model, steps: int) -> dict[str, Any]:
     """What is to be known of a model with so many steps, as JSON can hold it."""
     scorer = model.scorer
+    maker = "torch" if scorer.kind == NETWORK else "lightgbm"
     return {
         "format": FORMAT,
         **({} if scorer.kind == FOREST else {"kind": scorer.kind}),
@@ -29,7 +30,7 @@ def manifest_of(model: Model, steps: int) -> dict[str, Any]:
         **({"members": model.members} if model.members else {}),
         **({"distilled": model.distilled} if model.distilled else {}),
         "parameters": model.parameters,
-        "versions": {name: _version(name) for name in ("rankforce", "lightgbm", "numpy")},
+        "versions": {name: _version(name) for name in ("rankforce", maker, "numpy")},
         f"{scorer.step}s": steps,
         "used": min(model.used, steps),
         "best_iteration": model.best_iteration,
