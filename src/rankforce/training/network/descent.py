@@ -7,7 +7,6 @@ The gradient of the cost is the sum over documents of -lambda times the gradient
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -19,11 +18,9 @@ import torch
 from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
-from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
-from rankforce.models.network.encoder import Encoder
 from rankforce.models.network.modules import Encode
-from rankforce.models.network.network import Network, State, find_ranges, inputs_of
+from rankforce.models.network.network import Network
 from rankforce.models.network.scoring import (
     few_on_one_thread,
     open_body,
@@ -37,6 +34,8 @@ from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import Wish
 from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches, usual_size
 from rankforce.training.network.influence import find_influence
+from rankforce.training.network.mistakes import all_finite, not_finite, said_in_words
+from rankforce.training.network.opening import check_device, describe_constant, make_network
 from rankforce.training.network.steps import (
     LATEST,
     average,
@@ -47,9 +46,6 @@ from rankforce.training.network.steps import (
 )
 from rankforce.training.run import Run, ScoredSet
 from rankforce.training.settings import Settings
-
-_SHAPE = ("hidden", "dropout", "layers", "heads")
-_SHOWN = 3  # names in a note
 
 
 class Descent(Run):
@@ -86,7 +82,9 @@ class Descent(Run):
             )
         self.starts = [scores.copy() for scores in self.scores]  # what the network adds to
         self._say_start()
-        network = self._make_network()
+        network = make_network(settings, train.data, base, self.device)
+        if network.encoder.constant:
+            self.progress.say(describe_constant(network.encoder.constant))
         self.body = open_body(network, seed=settings.seed).to(self.device)
         self._start_from_trees()
         # What scores: the body itself, or an average of what it was.
@@ -101,36 +99,6 @@ class Descent(Run):
             self.scores[0] = self.starts[0] + self.feeds[0].scores(self.mean)
         self.ready = self._open_forces()
         self._check_forces()
-
-    def _make_network(self) -> Network:
-        """A network without weights: how features get to it, and what it is made of."""
-        settings, data = self.settings, self.sets[0].data
-        kind, own = settings.kind, settings.kind == "module"
-        trees = self.base.model
-        forest = None if trees is None else Forest(trees.scorer.head, self.base.trees)
-        shape: dict[str, Any] = {"model": kind, "lists": kind == "attention"}
-        if own:
-            takes = inspect.signature(settings.model.forward).parameters
-            shape |= {"lists": "sizes" in takes, "class": type(settings.model).__name__}
-        else:
-            values = {name: getattr(settings, name) for name in _SHAPE}
-            shape |= {name: value for name, value in values.items() if value is not None}
-        names, codes, scaling = data.feature_names, data.categorical, str(settings.scaling)
-        if forest is not None:
-            names, codes, scaling = [f"tree {n}" for n in range(len(forest))], [], "none"
-        inputs = inputs_of(forest, data.features)
-        encoder = Encoder.fit(
-            inputs, names=names, categorical=codes, scaling=scaling, flags=not own
-        )
-        ranges = find_ranges(data.features, data.categorical)
-        network = Network(shape, encoder, data.feature_names, ranges, forest)
-        network.device = self.device
-        if own:
-            check_place(settings.model, self.device)
-            network.module = settings.model
-        if encoder.constant:
-            self.progress.say(describe_constant(encoder.constant))
-        return network
 
     def _start_from_trees(self) -> None:
         """A linear ranker on trees starts as their sum."""
@@ -310,85 +278,9 @@ class Descent(Run):
         return "no query has a pair of documents that push each other: there is nothing to learn"
 
 
-def check_device(settings: Settings) -> str:
-    """Where to learn; an error if PyTorch has no such device."""
-    device = settings.device or "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise RankforceError("device is 'cuda', and PyTorch sees no GPU here: choose 'cpu'")
-    return device
-
-
-def check_place(module: Any, device: str) -> None:
-    """Refuse a module whose weights are elsewhere than the data, or that has none."""
-    weights = [*module.parameters()]
-    if not any(one.requires_grad for one in weights):
-        raise RankforceError(f"the module {type(module).__name__} has no weights that could learn")
-    for one in weights:
-        if one.device.type != device:
-            place = one.device.type
-            other = f", or give device={place!r}" if place in ("cpu", "cuda") else ""
-            raise RankforceError(
-                f"the module {type(module).__name__} is on {place!r}, and the data on {device!r}: "
-                f"move it with .to({device!r}){other}"
-            )
-
-
-def describe_constant(names: Sequence[str]) -> str:
-    """A sentence about features that say nothing.
-
-    >>> describe_constant(["a", "b", "c", "d"])
-    "4 features have one value in all of training ('a', 'b', 'c', ...): they are left out"
-    """
-    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-    count = len(names)
-    several = "1 feature has" if count == 1 else f"{count} features have"
-    they = "it is" if count == 1 else "they are"
-    return f"{several} one value in all of training ({shown}): {they} left out"
-
-
 @contextmanager
 def keyed_draws(seed: int, epoch: int, device: str) -> Iterator[None]:
     """Random numbers of PyTorch that seed and epoch decide; those of others stay as they are."""
     with torch.random.fork_rng(devices=[] if device == "cpu" else None):
         torch.manual_seed(int(hash_numbers(seed, epoch) >> np.uint64(1)))
         yield
-
-
-@contextmanager
-def said_in_words(settings: Settings, epoch: int, documents: int) -> Iterator[None]:
-    """What goes wrong in a batch, in one sentence."""
-    try:
-        yield
-    except torch.OutOfMemoryError:
-        raise RankforceError(too_large(documents)) from None
-    except RankforceError as error:
-        if "scores must be finite" in str(error):
-            raise RankforceError(not_finite(settings, epoch)) from None
-        raise
-    except RuntimeError as error:
-        if "not enough memory" in str(error) or "can't allocate memory" in str(error):
-            raise RankforceError(too_large(documents)) from None
-        if "without overflow" in str(error):  # a step that no float holds
-            raise RankforceError(not_finite(settings, epoch)) from None
-        raise
-
-
-def all_finite(state: State) -> bool:
-    """Whether weights are numbers, all of them."""
-    return all(bool(np.isfinite(values).all()) for values in state.values())
-
-
-def too_large(documents: int) -> str:
-    """What to say of a batch that does not fit."""
-    return (
-        f"a batch of {documents} documents does not fit into memory: give a smaller batch_size, or "
-        "a smaller network"
-    )
-
-
-def not_finite(settings: Settings, epoch: int) -> str:
-    """What to say of scores that ran away."""
-    return (
-        f"scores or weights are not finite in epoch {epoch + 1}: a smaller learning_rate than "
-        f"{settings.learning_rate:g} may help, or other scaling of the features"
-    )
