@@ -12,7 +12,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,6 +103,29 @@ def fit(one: Contender, fold: Fold, seed: int, threads: int) -> Kept:
     takes_data = getattr(ranker, "takes_data", False)  # a list may decide about its documents
     found = ranker.predict(fold.test if takes_data else fold.test.features)
     return Kept(found, ranker.best_iteration_, seconds)
+
+
+def run_sets(
+    options: argparse.Namespace,
+    contenders: dict[str, Contender],
+    report: Callable[[str, Found, argparse.Namespace], list[Any]],
+) -> None:
+    """Every contender on every data set that was asked for; what is told of each, and a file."""
+    metrics = [rf.metric(name) for name in options.metric.split(",")]
+    records = []
+    for place in options.data:
+        found = run_all(
+            place,
+            contenders,
+            metrics,
+            seeds=options.seeds,
+            folds=options.folds,
+            threads=options.threads,
+            keep=options.keep,
+        )
+        records += report(set_name(place), found, options)
+    if options.json:
+        Path(options.json).write_text(json.dumps(records, indent=2))
 
 
 class Found(NamedTuple):

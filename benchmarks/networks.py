@@ -12,12 +12,10 @@ queries.
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 from typing import Any
 
 from contenders import Contender, fit_ours
-from folds import Found, add_options, run_all, set_name
+from folds import Found, add_options, run_sets
 
 import rankforce as rf
 from rankforce.experiments.train import read_setting
@@ -82,21 +80,7 @@ def main() -> None:
     parser.add_argument("--upon", action="store_true", help="trees upon mlp, linear upon trees")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
-    metrics = [rf.metric(name) for name in options.metric.split(",")]
-    records = []
-    for place in options.data:
-        found = run_all(
-            place,
-            make_contenders(options),
-            metrics,
-            seeds=options.seeds,
-            folds=options.folds,
-            threads=options.threads,
-            keep=options.keep,
-        )
-        records += report(set_name(place), found, options)
-    if options.json:
-        Path(options.json).write_text(json.dumps(records, indent=2))
+    run_sets(options, make_contenders(options), report)
 
 
 if __name__ == "__main__":

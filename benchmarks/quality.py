@@ -14,8 +14,6 @@ goes on where it was left.
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 from typing import Any
 
 from contenders import (
@@ -31,7 +29,7 @@ from contenders import (
     fit_ours,
     fit_xgboost,
 )
-from folds import Found, add_options, run_all, set_name
+from folds import Found, add_options, run_sets
 
 import rankforce as rf
 
@@ -98,21 +96,7 @@ def main() -> None:
     parser.add_argument("--baseline", default="LightGBM", help="what the others are tested against")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
-    metrics = [rf.metric(name) for name in options.metric.split(",")]
-    records = []
-    for place in options.data:
-        found = run_all(
-            place,
-            make_contenders(options),
-            metrics,
-            seeds=options.seeds,
-            folds=options.folds,
-            threads=options.threads,
-            keep=options.keep,
-        )
-        records += report(set_name(place), found, options)
-    if options.json:
-        Path(options.json).write_text(json.dumps(records, indent=2))
+    run_sets(options, make_contenders(options), report)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.forces import leaf_steps, sum_leaves
 from rankforce.training.networks import TREES
-from rankforce.training.run import Run, ScoredSet, carry_out
+from rankforce.training.run import Job, Run, ScoredSet, carry_out
 from rankforce.training.settings import Settings
 
 
@@ -45,7 +45,7 @@ def fit(
         from rankforce.training.network.descent import Descent
 
         kind = Descent
-    return carry_out(kind(settings, train, valid, callbacks, wish, base))
+    return carry_out(kind(Job(settings, train, valid, callbacks, wish, base)))
 
 
 class Boosting(Run):
@@ -53,28 +53,12 @@ class Boosting(Run):
 
     step = "tree"
 
-    def __init__(
-        self,
-        settings: Settings,
-        train: ScoredSet,
-        valid: Sequence[ScoredSet],
-        callbacks: Sequence[Callback],
-        wish: Wish,
-        base: Base,
-    ) -> None:
+    def __init__(self, job: Job) -> None:
+        settings, train, base = job.settings, job.train, job.base
         self.is_least_squares = settings.split == "least-squares"
         fitted = settings.base_estimators if settings.base == "regressor" else 0
         self.first = len(base.trees)
-        super().__init__(
-            settings,
-            train,
-            valid,
-            callbacks,
-            wish,
-            base,
-            base_steps=self.first or fitted,
-            steps=settings.n_estimators,
-        )
+        super().__init__(job, base_steps=self.first or fitted, steps=settings.n_estimators)
         self.before = self.scores[0]
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)

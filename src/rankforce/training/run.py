@@ -51,6 +51,17 @@ class ScoredSet(NamedTuple):
     base: Floats | None = None  # scores to start from
 
 
+class Job(NamedTuple):
+    """What is to be trained: `wish` is what callbacks say about the decision to stop."""
+
+    settings: Settings
+    train: ScoredSet
+    valid: Sequence[ScoredSet]
+    callbacks: Sequence[Callback]
+    wish: Wish
+    base: Base
+
+
 class Run(ABC):
     """The state of one training run."""
 
@@ -59,18 +70,8 @@ class Run(ABC):
     model: Model
     before: Floats  # scores of the training set, a step earlier
 
-    def __init__(
-        self,
-        settings: Settings,
-        train: ScoredSet,
-        valid: Sequence[ScoredSet],
-        callbacks: Sequence[Callback],
-        wish: Wish,
-        base: Base,
-        *,
-        base_steps: int,
-        steps: int,
-    ) -> None:
+    def __init__(self, job: Job, *, base_steps: int, steps: int) -> None:
+        settings, train, valid, callbacks, wish, base = job
         self.settings = settings
         self.base = base
         self.base_steps = base_steps

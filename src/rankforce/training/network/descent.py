@@ -7,7 +7,7 @@ The gradient of the cost is the sum over documents of -lambda times the gradient
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -30,8 +30,7 @@ from rankforce.models.network.scoring import (
 )
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
-from rankforce.training.callbacks.base import Callback, Seconds
-from rankforce.training.callbacks.theirs import Wish
+from rankforce.training.callbacks.base import Seconds
 from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches, usual_size
 from rankforce.training.network.influence import find_influence
 from rankforce.training.network.mistakes import all_finite, not_finite, said_in_words
@@ -44,8 +43,7 @@ from rankforce.training.network.steps import (
     rate_at,
     take_memory,
 )
-from rankforce.training.run import Run, ScoredSet
-from rankforce.training.settings import Settings
+from rankforce.training.run import Job, Run
 
 
 class Descent(Run):
@@ -53,28 +51,12 @@ class Descent(Run):
 
     step = "epoch"
 
-    def __init__(
-        self,
-        settings: Settings,
-        train: ScoredSet,
-        valid: Sequence[ScoredSet],
-        callbacks: Sequence[Callback],
-        wish: Wish,
-        base: Base,
-    ) -> None:
+    def __init__(self, job: Job) -> None:
+        settings, train, base = job.settings, job.train, job.base
         self.device = check_device(settings)
-        self.is_watched = bool(callbacks)  # somebody may look at scores of the training set
+        self.is_watched = bool(job.callbacks)  # somebody may look at scores of the training set
         self.spent = 0.0  # seconds in the objective
-        super().__init__(
-            settings,
-            train,
-            valid,
-            callbacks,
-            wish,
-            base,
-            base_steps=0,
-            steps=int(settings.epochs or 0),
-        )
+        super().__init__(job, base_steps=0, steps=int(settings.epochs or 0))
         if settings.checkpoint and self.watch.sees_queries:
             raise RankforceError(
                 f"{self.watch.card} looks at single queries of earlier epochs, whose weights are "
