@@ -40,6 +40,7 @@ OTHERS: dict[str, Any] = {
     "missing": -1.5,
     "engine": "lightgbm",
     "model": "linear",
+    "epochs": 3,
     "hidden": [8, 4],
     "heads": 4,
 }
