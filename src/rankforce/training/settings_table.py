@@ -317,7 +317,7 @@ DEFAULT = Values()
 # What settings of a network are where the user does not say.
 _ALL = {"norm": "none", "epochs": 60, "noise": 0.0, "optimiser": "adamw"}
 _ALL |= {"averaging": 1.0, "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01, "scaling": "both"}
-_DEEP = {"learning_rate": 3e-4, "hidden": [128, 64], "dropout": 0.5}
+_DEEP = {"learning_rate": 3e-4, "hidden": [64, 32], "dropout": 0.5}
 NETWORKS: dict[str, dict[str, Any]] = {
     "linear": _ALL | {"learning_rate": 0.01},
     "mlp": _ALL | _DEEP,
