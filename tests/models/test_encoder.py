@@ -123,6 +123,7 @@ def test_quantiles_of_many_rows_come_from_a_sample_of_them_and_all_extremes(monk
     assert abs(sampled.apply(rows)[:, :3] - whole[:, :3]).max() < 0.4
     assert sampled.knots[1, [0, -1]].tolist() == [rows[:, 1].min(), rows[:, 1].max()]
     assert "rare" not in sampled.constant
+    assert np.array_equal(fit(rows[::-1].copy(), "quantile").knots, sampled.knots)
 
 
 def test_values_beyond_training_are_held_at_the_edge():

@@ -56,6 +56,10 @@ class Ranker(Learnt):
     first. With `members` it is a committee: rankers that differ in seed, bag, columns, or in what a
     list says of each, whose trees are one model. A `preset` fills in what is not given.
 
+    A `model` other than trees is a network, and needs PyTorch. A torch.nn.Module of one's own gets
+    rows of features, scaled as `scaling` says, a column each, and gives one score a row; one whose
+    `forward` takes `sizes` also gets those of the lists that the rows are.
+
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=50, seed=1)
     >>> ranker = rf.Ranker("lambdarank-ndcg", k=10, n_estimators=5, num_leaves=4, progress=False)

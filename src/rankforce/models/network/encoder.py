@@ -304,16 +304,21 @@ class _Seen:
 
 
 def _look(source: Source, scaling: str) -> _Seen:
-    """One pass over the rows, and some of them, drawn by their number, for quantiles."""
+    """One pass over the rows, and some of them, drawn by what is in them, for quantiles."""
     rows, columns = source.shape
     seen = _Seen(columns, signed_log if scaling in LOGGED else np.asarray)
-    for first, block in source.blocks(max(STEP // max(columns, 1), 1)):
+    for _, block in source.blocks(max(STEP // max(columns, 1), 1)):
         seen.add(block)
         if scaling in PLACED:
-            numbers = np.arange(first, first + len(block), dtype=np.uint64)
-            is_drawn = hash_keys(numbers) / 2.0**64 < SAMPLE / max(rows, 1)
-            seen.sample.append(block[is_drawn])
+            seen.sample.append(block[_draws(block) < SAMPLE / max(rows, 1)])
     return seen
+
+
+def _draws(block: Rows) -> Floats:
+    """A number from 0 to 1 for each row that its values decide, wherever it stands in the file."""
+    bits = np.ascontiguousarray(block, np.float32).view(np.uint32).astype(np.uint64)
+    odd = hash_keys(np.arange(block.shape[1], dtype=np.uint64)) | np.uint64(1)
+    return np.asarray(hash_keys(bits @ odd) / 2.0**64)
 
 
 def _moments(seen: _Seen, scaling: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -32,7 +32,7 @@ def draw_order(index: QueryIndex, seed: int, epoch: int) -> Numbers:
 
 
 def usual_size(documents: int) -> int:
-    """Documents of a batch where nobody says: few sets want more steps, large ones not as many.
+    """Documents of a batch where nobody says: small sets want steps, large ones have enough.
 
     >>> [usual_size(documents) for documents in (800, 9_000, 100_000, 2_000_000)]
     [100, 1125, 2048, 15625]
