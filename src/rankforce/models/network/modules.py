@@ -59,6 +59,7 @@ class Encode(nn.Module):
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         self.features, self.scaling = len(encoder.names), encoder.scaling
+        self.width = encoder.width
         self.has_flags = bool(encoder.flagged.any())
         self.has_codes = bool(encoder.categories)
         codes, counts = list(encoder.categories), list(encoder.categories.values())

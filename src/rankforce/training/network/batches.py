@@ -19,6 +19,7 @@ from rankforce.models.network.scoring import few_on_one_thread
 Numbers = NDArray[np.int64]
 USUAL = 2048  # documents of a batch, where that makes as many batches an epoch as these
 LEAST_BATCHES, MOST_BATCHES = 8, 128
+HELD = 1 << 33  # bytes of encoded rows that are kept
 
 
 def draw_order(index: QueryIndex, seed: int, epoch: int) -> Numbers:
@@ -67,14 +68,14 @@ class Batch(NamedTuple):
 
 
 class Feed:
-    """Encoded rows of a data set: made once where they fit in memory, else when they are needed."""
+    """Encoded rows of a data set: made once if they are few enough, else when they are needed."""
 
     def __init__(self, features: Any, index: QueryIndex, encode: Any, device: str) -> None:
         self._features, self._index = features, index
         self._encode, self._device = encode, device
         self._whole: Any = None
         source = as_source(features)
-        if type(source) is Dense:
+        if type(source) is Dense and source.shape[0] * encode.width * 4 <= HELD:
             blocks = [self._encoded(rows) for _, rows in source.blocks(ROWS)]
             self._whole = torch.cat(blocks)
 
