@@ -68,7 +68,16 @@ def text(run: dict[str, Any], threads: int, **given: Any) -> str:
     return ranker.model_.text()
 
 
-@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+QUICK = ("quantised", "plain", "rows")  # each takes many seconds where others want the cores too
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(run, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, run in RUNS.items()
+    ],
+)
 def test_same_model_at_any_number_of_threads(run: dict[str, Any]) -> None:
     one = text(run, 1)
     assert one.count("Tree=") >= PARAMS["n_estimators"]
