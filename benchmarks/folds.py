@@ -12,7 +12,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,9 +108,11 @@ def fit(one: Contender, fold: Fold, seed: int, threads: int) -> Kept:
 def run_sets(
     options: argparse.Namespace,
     contenders: dict[str, Contender],
-    report: Callable[[str, Found, argparse.Namespace], list[Any]],
+    *,
+    baselines: Sequence[str],
+    step: str,
 ) -> None:
-    """Every contender on every data set that was asked for; what is told of each, and a file."""
+    """Every contender on every data set that was asked for; tables, and a file."""
     metrics = [rf.metric(name) for name in options.metric.split(",")]
     records = []
     for place in options.data:
@@ -123,9 +125,27 @@ def run_sets(
             threads=options.threads,
             keep=options.keep,
         )
-        records += report(set_name(place), found, options)
+        name = set_name(place)
+        records += report(name, found, seeds=options.seeds, baselines=baselines, step=step)
     if options.json:
         Path(options.json).write_text(json.dumps(records, indent=2))
+
+
+def report(
+    name: str, found: Found, *, seeds: int, baselines: Sequence[str], step: str
+) -> list[Any]:
+    """Tables of all metrics against each baseline, and what a fit took; the records of a file."""
+    records = []
+    for metric, values in found.values.items():
+        for baseline in baselines:
+            compared = rf.compare_values(
+                values, metric=metric, baseline=baseline, correction="none", resamples=20_000
+            )
+            records.append({"data": name, **compared.record()})
+            print(f"{name}, {seeds} seeds, against {baseline}\n\n{compared}\n")
+    for one, steps in found.trees.items():
+        print(f"{one:28}{steps:6.0f} {step}{found.seconds[one]:8.2f} s/fit")
+    return records
 
 
 class Found(NamedTuple):

@@ -15,7 +15,7 @@ import argparse
 from typing import Any
 
 from contenders import Contender, fit_ours
-from folds import Found, add_options, run_sets
+from folds import add_options, run_sets
 
 import rankforce as rf
 from rankforce.experiments.train import read_setting
@@ -56,20 +56,6 @@ def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
     return found
 
 
-def report(name: str, found: Found, options: argparse.Namespace) -> list[Any]:
-    records = []
-    for metric, values in found.values.items():
-        for baseline in (one for one in (TREES, "linear") if one in values):
-            compared = rf.compare_values(
-                values, metric=metric, baseline=baseline, correction="none", resamples=20_000
-            )
-            records.append({"data": name, **compared.record()})
-            print(f"{name}, {options.seeds} seeds, against {baseline}\n\n{compared}\n")
-    for one, steps in found.trees.items():
-        print(f"{one:28}{steps:6.0f} steps{found.seconds[one]:8.2f} s/fit")
-    return records
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -80,7 +66,9 @@ def main() -> None:
     parser.add_argument("--upon", action="store_true", help="trees upon mlp, linear upon trees")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
-    run_sets(options, make_contenders(options), report)
+    contenders = make_contenders(options)
+    baselines = [name for name in (TREES, "linear") if name in contenders]
+    run_sets(options, contenders, baselines=baselines, step="steps")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ goes on where it was left.
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from contenders import (
     BAGS,
@@ -29,9 +28,7 @@ from contenders import (
     fit_ours,
     fit_xgboost,
 )
-from folds import Found, add_options, run_sets
-
-import rankforce as rf
+from folds import add_options, run_sets
 
 
 def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
@@ -66,23 +63,6 @@ def make_contenders(options: argparse.Namespace) -> dict[str, Contender]:
     return found
 
 
-def report(name: str, found: Found, options: argparse.Namespace) -> list[Any]:
-    records = []
-    for metric, values in found.values.items():
-        compared = rf.compare_values(
-            values,
-            metric=metric,
-            baseline=options.baseline,
-            correction="none",
-            resamples=20_000,
-        )
-        records.append({"data": name, **compared.record()})
-        print(f"{name}, {options.seeds} seeds\n\n{compared}\n")
-    for one, trees in found.trees.items():
-        print(f"{one:28}{trees:6.0f} trees{found.seconds[one]:8.2f} s/fit")
-    return records
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -96,7 +76,7 @@ def main() -> None:
     parser.add_argument("--baseline", default="LightGBM", help="what the others are tested against")
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
-    run_sets(options, make_contenders(options), report)
+    run_sets(options, make_contenders(options), baselines=[options.baseline], step="trees")
 
 
 if __name__ == "__main__":

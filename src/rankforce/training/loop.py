@@ -12,7 +12,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.base import Engine, Grown, open_engine
+from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
@@ -58,6 +58,8 @@ class Boosting(Run):
         self.is_least_squares = settings.split == "least-squares"
         fitted = settings.base_estimators if settings.base == "regressor" else 0
         self.first = len(base.trees)
+        if settings.checkpoint:
+            _check_resumable(settings)
         super().__init__(job, base_steps=self.first or fitted, steps=settings.n_estimators)
         self.before = self.scores[0]
         self.engine = self._open_engine(train.data)
@@ -173,6 +175,14 @@ class Boosting(Run):
         if len(np.unique(data.labels)) < 2 and not data.sources and data.preferences is None:
             return "all labels are the same: there is nothing to learn"
         return "no split is worth it: fewer min_child_samples, or more data, may help"
+
+
+def _check_resumable(settings: Settings) -> None:
+    """Refuse parameters of the engine whose effect depends on trees that a resumed run forgot."""
+    limits = find_engine(settings.engine).unresumable & {*settings.passed}
+    if limits:
+        names = ", ".join(sorted(limits))
+        raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")
 
 
 def _move(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:

@@ -15,7 +15,6 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.base import find_engine
 from rankforce.forces.base import AnyObjective
 from rankforce.models.model import Model
 from rankforce.training.base import Base
@@ -92,10 +91,6 @@ class Run(ABC):
         settings = self.settings
         own: list[Callback] = [self.progress, *given]
         if settings.checkpoint:
-            limits = find_engine(settings.engine).unresumable & {*settings.passed}
-            if limits:
-                names = ", ".join(sorted(limits))
-                raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")
             own.append(Checkpoint(settings.checkpoint, settings.checkpoint_every, self._settle))
         if settings.early_stopping_rounds:
             self._check_stopping(wish)

@@ -267,12 +267,14 @@ class TestOneSeed:
             assert np.array_equal(first, one.set_params(threads=2).predict(few, group=[size]))
 
 
-def test_recording_goes_on(tmp_path: Path) -> None:
-    """And does not change the model."""
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_recording_goes_on(is_seen: bool, tmp_path: Path) -> None:
+    """And does not change the model, also if the interrupt comes before the look at an epoch."""
 
     def run(folder: Any, *callbacks: Any) -> rf.Ranker:
         recorder = rf.Recorder(["pairs", "rank_changes"], every=2)
-        return fit(RUNS["mlp"], folder, callbacks=[recorder, *callbacks])
+        each = [recorder, *callbacks] if is_seen else [*callbacks, recorder]
+        return fit(RUNS["mlp"], folder, callbacks=each)
 
     def interrupt(moment: Any) -> None:
         if moment.iteration == 4:

@@ -209,7 +209,7 @@ class Layers(nn.Module):
 
     Both end in weights of 0: it starts as a linear ranker, and hidden layers add what that lacks.
     On few queries a network without the straight path is worse than a linear ranker. Norms are
-    within a row: those over a batch are of few queries, whose documents are alike.
+    within a row: a score does not depend on who else is in the batch.
     """
 
     def __init__(self, width: int, hidden: Sequence[int], dropout: float) -> None:

@@ -18,6 +18,7 @@ import torch
 from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
+from rankforce.common.types import Floats
 from rankforce.models.model import Model
 from rankforce.models.network.modules import Encode
 from rankforce.models.network.network import Network
@@ -72,11 +73,11 @@ class Descent(Run):
         # What scores: the body itself, or an average of what it was.
         self.mean = copy.deepcopy(self.body) if settings.averaging else self.body
         self.optimiser = make_optimiser(self.body, settings)
-        self.longest = torch.zeros((), device=self.device)  # of the gradients of an epoch
+        self.longest = torch.zeros((), device=self.device)  # of all gradients so far
         self.model = self._make_model(network)
         self.network: Network = self.model.scorer
         self.feeds = self._open_feeds()
-        self.before = self.scores[0]
+        self.before = self._scores_before()
         if self.is_watched:
             self.scores[0] = self.starts[0] + self.feeds[0].scores(self.mean)
         self.ready = self._open_forces()
@@ -116,6 +117,13 @@ class Descent(Run):
             Feed(self.network.inputs(one.data.features), index, encode, self.device)
             for one, index in zip(self.sets, indices, strict=True)
         ]
+
+    def _scores_before(self) -> Floats:
+        """Scores of the training set an epoch ago, where a resumed run still has the weights."""
+        earlier = self.model.steps - 1
+        if not self.is_watched or earlier not in self.network.states:
+            return self.starts[0]
+        return self.starts[0] + self.feeds[0].scores(self.network.net(earlier).body)
 
     def _open_forces(self) -> Any:
         """The objective on the training set, where the network is."""
@@ -168,9 +176,9 @@ class Descent(Run):
         settings = self.settings
         index = self.forces.index
         size = settings.batch_size or usual_size(self.sets[0].data.rows)
+        documents = None if settings.optimiser == "sgd" else size
         order = draw_order(index, settings.seed, epoch)
-        one_at_a_time = settings.optimiser == "sgd"
-        batches = list(fill_batches(order, index.sizes, None if one_at_a_time else size))
+        batches = list(fill_batches(order, index.sizes, documents))
         self.body.train()
         with keyed_draws(settings.seed, epoch, self.device):
             for number, queries in enumerate(batches):
@@ -178,8 +186,8 @@ class Descent(Run):
                 share = (epoch + (number + 0.5) / len(batches)) / self.total
                 for group in self.optimiser.param_groups:
                     group["lr"] = rate_at(settings, share)
-                documents = int(index.sizes[queries].sum())
-                with said_in_words(settings, epoch, documents), few_on_one_thread(documents):
+                rows = int(index.sizes[queries].sum())
+                with said_in_words(settings, epoch, rows), few_on_one_thread(rows):
                     self._step(queries, epoch)
                 if settings.averaging:
                     average(self.mean, self.body, 0.5 ** (1 / (settings.averaging * len(batches))))

@@ -18,9 +18,9 @@ def find_influence(network: Network, step: int, data: RankingData) -> Floats:
     """The mean size of a score's derivative by each feature, once that is scaled.
 
     Of a linear ranker that is the size of its weights. A feature that is scaled in two ways has the
-    sum. A category cannot move a little: its
-    influence is the mean distance from the score with one that training has not seen. A feature
-    that is left out, for it has no variance, has none, nor has one under trees.
+    sum. A category cannot move a little: its influence is the mean distance from the score with one
+    that training has not seen. A feature that is left out, for it has no variance, has none, nor
+    has one under trees.
     """
     found = np.zeros(len(network.names))
     index = data.index
