@@ -293,7 +293,7 @@ class _Growth:
 
 
 def _open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:
-    """The features in bins, which engines on the same features share; those that are bins already."""
+    """The features in bins, if they are not; engines on the same features share them."""
     if isinstance(features, Binned):
         return features
     usual = {"max_bin": BINS, "bin_construct_sample_cnt": SAMPLE, "data_random_seed": seed}
