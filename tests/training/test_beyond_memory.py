@@ -104,6 +104,16 @@ def test_a_run_goes_on_from_a_checkpoint_and_a_base(tmp_path: Any) -> None:
     assert (found[0] == found[1]).all()
 
 
+def test_members_of_a_committee_share_bins() -> None:
+    data, valid = make_set(), make_set(20, seed=1)
+    away, valid_away = elsewhere(data), elsewhere(valid)
+    usual = USUAL | {"engine": "histogram", "members": 3}
+    outside = rf.Ranker("lambdarank-ndcg", **usual).fit(away, eval_set=[valid_away])
+    assert (away.features.passes, valid_away.features.passes) == (2, 1)
+    inside = rf.Ranker("lambdarank-ndcg", **usual).fit(data, eval_set=[valid])
+    assert (inside.predict(valid) == outside.predict(valid)).all()
+
+
 def test_bins_of_other_edges_are_refused() -> None:
     data, valid = make_set(), make_set(20, seed=1)
     train = rf.RankingData(make_bins(data.features), data.labels, qid=data.qid)

@@ -11,13 +11,14 @@ from rankforce.data.binned import Binned, bin_source, make_bins
 from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import Dense, as_source
+from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
 from rankforce.training.settings import Settings
 
 BESIDE = 100  # bytes a document that training takes at most beside the features
 
 
 def bin_sets(
-    sets: Sequence[RankingData], settings: Settings, say: Callable[[str], None]
+    sets: Sequence[RankingData], settings: Settings, say: Callable[[str], object] = str
 ) -> list[Any]:
     """Features of the training set and of others, for new trees to be grown and walked on.
 
@@ -29,19 +30,27 @@ def bin_sets(
         return features
     _check_plain(sets[0], settings)
     train = features[0]
-    threads = settings.thread_count
     if not isinstance(train, Binned):
-        _check_room(sets[0])
-        given = settings.passed
-        train = make_bins(
-            train,
-            most=min(given.get("max_bin", BINS), MOST_BINS),
-            sample=given.get("bin_construct_sample_cnt", SAMPLE),
-            seed=given.get("data_random_seed", settings.seed),
-            threads=threads,
-        )
+        train = _bins_of(sets[0], settings)
         say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
-    return [train, *(_like(train, data, threads) for data in sets[1:])]
+    return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
+
+
+def _bins_of(data: RankingData, settings: Settings) -> Binned:
+    """The bins of a training set; the members of a committee share them."""
+    passed = settings.passed
+    given = {
+        "most": min(passed.get("max_bin", BINS), MOST_BINS),
+        "sample": passed.get("bin_construct_sample_cnt", SAMPLE),
+        "seed": passed.get(BIN_SEED, settings.seed),
+    }
+
+    def make(features: Any) -> Binned:
+        _check_room(data)
+        return make_bins(features, **given, threads=settings.thread_count)
+
+    found: Binned = binned(make, given | NEEDED, data.features)
+    return found
 
 
 def is_at_hand(features: Any) -> bool:
@@ -54,8 +63,12 @@ def _like(train: Binned, data: RankingData, threads: int) -> Any:
     if is_at_hand(features):
         return features
     if not isinstance(features, Binned):
-        _check_room(data)
-        return bin_source(features, train.edges, threads=threads)
+
+        def make(features: Any, _: int) -> Binned:
+            _check_room(data)
+            return bin_source(features, train.edges, threads=threads)
+
+        return binned(make, NEEDED, features, id(train))
     if not features.edges.same(train.edges):
         raise RankforceError(
             f"{features.place} has other bins than the training set: make it with "
