@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
@@ -38,15 +39,33 @@ def fit(
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
     base: Base = NOTHING,
+    team: Team = ALONE,
 ) -> Model:
-    """Train a model; `wish` is what callbacks say about the decision to stop."""
+    """Train a model; `wish` is what callbacks say about the decision to stop.
+
+    Each worker of a `team` calls it with its own queries, consecutive ones in the order of ranks,
+    and gets the same model. Callbacks and checkpoints are worker 0's.
+    """
+    try:
+        return _fit(Job(settings, train, valid, callbacks, wish, base, team))
+    except BaseException as error:
+        team.fail(str(error) or type(error).__name__)
+        raise
+
+
+def _fit(job: Job) -> Model:
     kind: Callable[..., Run] = Boosting
+    settings = job.settings
+    if job.team.size > 1 and settings.kind != TREES:
+        raise RankforceError(
+            f"model={settings.kind!r} does not train over several workers: choose 'trees'"
+        )
     if settings.kind != TREES:
         load_torch()  # for what to install
         from rankforce.training.network.descent import Descent
 
         kind = Descent
-    return carry_out(kind(Job(settings, train, valid, callbacks, wish, base)))
+    return carry_out(kind(job))
 
 
 class Boosting(Run):
@@ -79,6 +98,7 @@ class Boosting(Run):
             parameters=settings.engine_parameters(),
             seed=settings.seed,
             threads=self.threads,
+            team=self.team,
         )
         self.progress.say(engine.how)
         for name, value in (("step", "exact-newton"), ("split", "least-squares")):
@@ -169,7 +189,7 @@ class Boosting(Run):
     def _steps(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
     ) -> Floats:
-        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
+        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
         if self.settings.step == "exact-newton" and iteration >= self.model.base_steps:
             shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
             second = np.maximum(second - shared, 0.0)
@@ -177,7 +197,8 @@ class Boosting(Run):
 
     def _nothing(self) -> str:
         data = self.sets[0].data
-        if len(np.unique(data.labels)) < 2 and not data.sources and data.preferences is None:
+        labels = np.concatenate(self.team.gather(np.unique(data.labels)))
+        if len(np.unique(labels)) < 2 and not data.sources and data.preferences is None:
             return "all labels are the same: there is nothing to learn"
         return "no split is worth it: fewer min_child_samples, or more data, may help"
 
