@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.checks import check_whole
+from rankforce.common.draws import GOLDEN, hash_keys
 from rankforce.common.errors import RankforceError
 from rankforce.data.codes import is_missing
 
@@ -112,6 +113,21 @@ def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]
     count = end - begin
     first = np.cumsum(count) - count
     return np.asarray(np.arange(count.sum()) + np.repeat(begin - first, count))
+
+
+def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
+    """A number for each row from its query's key and its place within the query.
+
+    What is random about a row depends on these, so not on where its query stands in the file.
+    """
+    sizes = index.sizes
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        by_place = hash_keys(hash_keys(index.key)[query] + local * GOLDEN)
+    keys = np.empty(rows, np.uint64)
+    keys[index.row if len(index.row) else slice(None)] = by_place
+    return keys
 
 
 class Ranking(NamedTuple):

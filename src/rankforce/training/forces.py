@@ -10,32 +10,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.draws import GOLDEN, hash_keys, hash_numbers
+from rankforce.common.draws import draw_share, hash_keys, hash_numbers
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
-from rankforce.data.queries import QueryIndex
+from rankforce.data.queries import QueryIndex, row_keys
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.kernels import trees as kernels
 from rankforce.training.settings import Settings
-
-FIRST_BITS = 14  # of a draw, by which those of all workers are counted
-
-
-def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
-    """A number for each row from its query's key and its place within the query.
-
-    What is random about a row depends on these, so not on where its query stands in the file.
-    """
-    sizes = index.sizes
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
-    with np.errstate(over="ignore"):
-        by_place = hash_keys(hash_keys(index.key)[query] + local * GOLDEN)
-    keys = np.empty(rows, np.uint64)
-    keys[index.row if len(index.row) else slice(None)] = by_place
-    return keys
 
 
 def shuffle_ties(index: QueryIndex, seed: int) -> QueryIndex:
@@ -163,24 +146,6 @@ class Forces:
         by_row = np.empty(self._data.rows)
         by_row[index.row if len(index.row) else slice(None)] = by_place
         return by_row
-
-
-def draw_share(draws: NDArray[np.uint64], share: float, team: Team = ALONE) -> Floats:
-    """1 for `share` of all workers' entries, exactly as many, those with the smallest draws.
-
-    >>> draw_share(np.array([7, 1, 5, 3], np.uint64), 0.5).tolist()
-    [0.0, 1.0, 0.0, 1.0]
-    """
-    # How many draws begin alike; then those that begin as the last one that is in.
-    begins = (draws >> np.uint64(64 - FIRST_BITS)).astype(np.int64)
-    counts = np.sum(team.gather(np.bincount(begins, minlength=1 << FIRST_BITS)), axis=0)
-    count = min(max(round(share * int(counts.sum())), 1), int(counts.sum()))
-    before = np.cumsum(counts)
-    begin = int(np.searchsorted(before, count))
-    rest = count - int(before[begin] - counts[begin])
-    alike = np.concatenate(team.gather(draws[begins == begin]))
-    last = np.partition(alike, rest - 1)[rest - 1]
-    return np.where(draws <= last, 1.0, 0.0)
 
 
 def sum_leaves(
