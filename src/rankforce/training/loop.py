@@ -14,7 +14,6 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.kernels import trees as kernels
-from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
@@ -88,7 +87,8 @@ class Boosting(Run):
         """An empty model, or the trees that a checkpoint has."""
         base = self.base
         ranges = base.widen(self.engine.ranges)
-        forest = Forest.on(data.feature_names, ranges, self.engine.about, base.trees)
+        form = find_engine(self.settings.engine).forest
+        forest = form.on(data.feature_names, ranges, self.engine.about, base.trees)
         model = self._new_model(forest, base)
         found = self._find_earlier(model)
         if found is not None:

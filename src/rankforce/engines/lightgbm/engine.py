@@ -17,7 +17,7 @@ from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
-from rankforce.engines.lightgbm.constraints import MONOTONE, for_features
+from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
