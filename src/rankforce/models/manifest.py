@@ -127,9 +127,8 @@ def _check_story(story: dict[str, Any], steps: int, scorer: Scorer) -> None:
 
 
 def _version(name: str) -> str:
-    for known in (name, f"{name}-cpu"):  # what XGBoost without CUDA is called
-        try:
-            return version(known)
-        except PackageNotFoundError:
-            continue
-    return "unknown"
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        # What XGBoost without CUDA is called.
+        return _version("xgboost-cpu") if name == "xgboost" else "unknown"

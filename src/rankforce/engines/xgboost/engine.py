@@ -22,9 +22,11 @@ from rankforce.engines.xgboost.library import import_xgboost, plain_errors
 from rankforce.engines.xgboost.matrix import Matrix, make_matrix
 from rankforce.engines.xgboost.parameters import LEAF_RULES, SAMPLING, translated
 from rankforce.kernels import trees as kernels
+from rankforce.kernels.cuda.device import find_device
+from rankforce.models.forest.on_gpu import GpuRows
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import route
-from rankforce.models.forest.xgboost_json import parse_tree
+from rankforce.models.forest.xgboost_tree import parse_tree
 
 BINS = 127  # as for LightGBM
 
@@ -51,6 +53,7 @@ class XGBoost:
             theirs[MONOTONE] = tuple(directions)
         self.device = parameters.get("device") or "cpu"
         self._features = features
+        self.rows = GpuRows(find_device(), features) if self.device == "cuda" else None
         self._seed, self._threads = seed, threads
         how = {"max_bin": parameters.get("max_bin", BINS), "device": self.device}
         how["extmem"] = parameters.get("extmem", False)
@@ -80,7 +83,16 @@ class XGBoost:
         keys: NDArray[np.uint64],
         rows: NDArray[np.int32] | None,
     ) -> Grown | None:
-        """The tree for these forces; None if no split is worth it."""
+        """The tree for these forces; None if no split is worth it.
+
+        On a GPU forces are arrays there, and so are the leaves.
+        """
+        if self.rows is not None:
+            tree = self._update(-lam, hess, iteration)
+            if tree is None:
+                return None
+            leaf, counts = self.rows.route(tree)
+            return Grown(with_counts(tree, counts), leaf)
         self._round(lam, hess)
         tree = self._update(self._grad, self._hess, iteration)
         if tree is None:
@@ -118,9 +130,7 @@ class XGBoost:
         grid, grid_hess = (find_grid(max(each), rows) for each in zip(*found, strict=True))
 
         def work(first: int, last: int) -> None:
-            kernels.fix_block(
-                first, last, lam, hess, grid, grid_hess, self._grad, self._hess
-            )
+            kernels.fix_block(first, last, lam, hess, grid, grid_hess, self._grad, self._hess)
 
         run_rows(work, rows, self._threads)
 

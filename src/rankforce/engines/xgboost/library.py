@@ -19,7 +19,7 @@ def import_xgboost() -> Any:
     'xgboost'
     """
     try:
-        with short_waits():
+        with short_waits("xgboost"):
             return importlib.import_module("xgboost")
     except ModuleNotFoundError as error:
         if error.name != "xgboost":

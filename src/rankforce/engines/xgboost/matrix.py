@@ -12,7 +12,7 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.sources import Dense, Rows, Source, Sparse, as_source
+from rankforce.data.sources import Dense, Rows, Source, as_source
 from rankforce.engines import shared_bins
 from rankforce.engines.xgboost.library import import_xgboost, plain_errors
 

@@ -12,8 +12,8 @@ from rankforce.models.base import XGBOOST
 from rankforce.models.forest.forest import Forest, check_trees
 from rankforce.models.forest.lightgbm_text import feature_names, make_head
 from rankforce.models.forest.tree import Tree
-from rankforce.models.forest.xgboost_json import model_text, parse_model, parse_tree, tree_record
-from rankforce.models.forest.xgboost_json import tree_text
+from rankforce.models.forest.xgboost_json import model_text, parse_model
+from rankforce.models.forest.xgboost_tree import parse_tree, tree_record, tree_text
 
 
 class XGBoostForest(Forest):
