@@ -82,7 +82,7 @@ class GpuBoosting(Boosting):
         device = find_device()
         self._is_seen = bool(job.callbacks)  # somebody looks at forces and scores
         own: Any = self.engine
-        others = [GpuRows(device, one.data.features) for one in self.sets[1:]]
+        others = [GpuRows(device, features) for features in self.features[1:]]
         self._rows: list[GpuRows] = [own.rows, *others]
         self._there = GpuForces(device, self.forces)
         for rows, scores in zip(self._rows, self.scores, strict=True):

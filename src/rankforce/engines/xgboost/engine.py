@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
+from rankforce.data.edges import BINS, MOST_BINS
 from rankforce.engines.base import Grown
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.shared_bins import binned
+from rankforce.engines.xgboost.binned import in_values
 from rankforce.engines.xgboost.library import import_xgboost, plain_errors
 from rankforce.engines.xgboost.matrix import Matrix, make_matrix
 from rankforce.engines.xgboost.parameters import LEAF_RULES, SAMPLING, translated
@@ -27,8 +30,6 @@ from rankforce.models.forest.on_gpu import GpuRows
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import route
 from rankforce.models.forest.xgboost_tree import parse_tree
-
-BINS = 127  # as for LightGBM
 
 
 class XGBoost:
@@ -55,7 +56,9 @@ class XGBoost:
         self._features = features
         self.rows = GpuRows(find_device(), features) if self.device == "cuda" else None
         self._seed, self._threads = seed, threads
-        how = {"max_bin": parameters.get("max_bin", BINS), "device": self.device}
+        is_binned = isinstance(features, Binned)
+        most = MOST_BINS + 1 if is_binned else parameters.get("max_bin", BINS)
+        how: dict[str, Any] = {"max_bin": most, "device": self.device}
         how["extmem"] = parameters.get("extmem", False)
 
         def make(features: Any, categorical: list[int]) -> Matrix:
@@ -117,7 +120,9 @@ class XGBoost:
         self._grown += 1
         record = json.loads(bytes(text))["learner"]["gradient_booster"]["model"]["trees"][0]
         tree = parse_tree(record, self._matrix.codes)
-        return None if tree.leaves == 1 else tree
+        if tree.leaves == 1:
+            return None
+        return in_values(tree, self._features) if isinstance(self._features, Binned) else tree
 
     def _round(self, lam: Floats, hess: Floats) -> None:
         """What XGBoost minimises, on a grid: sums over any rows in any order are exact."""

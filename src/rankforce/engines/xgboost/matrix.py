@@ -12,8 +12,10 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
 from rankforce.data.sources import Dense, Rows, Source, as_source
 from rankforce.engines import shared_bins
+from rankforce.engines.xgboost.binned import Codes
 from rankforce.engines.xgboost.library import import_xgboost, plain_errors
 
 
@@ -30,8 +32,10 @@ def make_matrix(
     features: Any, categorical: list[int], *, max_bin: int, threads: int, extmem: bool, device: str
 ) -> Matrix:
     """Bins of all features; `extmem` keeps them on disk, in a folder that goes when they do."""
-    source = as_source(features)
+    source = Codes(features) if isinstance(features, Binned) else as_source(features)
     ranges, codes = look(source, categorical)
+    if isinstance(features, Binned):
+        ranges = features.edges.ranges
     xgb = import_xgboost()
     kinds = ["c" if column in categorical else "float" for column in range(source.shape[1])]
     how = {"max_bin": max_bin, "nthread": threads}
