@@ -19,6 +19,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
+from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree
 
 
@@ -84,7 +85,7 @@ class EngineKind(NamedTuple):
     parameters: Mapping[str, Callable[[Any], Any]] = {}
     # Those of them whose effect depends on trees before, which a resumed run does not know.
     unresumable: frozenset[str] = frozenset()
-    # The trees of a model of the engine's own library, as LightGBM's text; None for anything else.
+    # The trees of a model of the engine's own library, as its text; None for anything else.
     adopt: Callable[[Any], str | None] = _no_model
     # While it is open, engines opened on the same features share what they make of them; it gives
     # the parameters of its own that this needs. Engines of other seeds share what this one makes.
@@ -92,12 +93,14 @@ class EngineKind(NamedTuple):
     # What it cannot do of what is asked, by parameters and categorical features, in words.
     lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
     joins: bool = False  # whether it can be opened by a `team=`, over the rows of all its workers
+    forest: type[Forest] = Forest  # the form in which its trees are kept
+    on_gpu: bool = False  # device="cuda" is a choice
 
 
 FEW = 1 << 22  # values below which our trees take less time than LightGBM's, all of them seen
-DEFAULT, OWN = "lightgbm", "histogram"
+DEFAULT, OWN, PEER = "lightgbm", "histogram", "xgboost"
 # The module that has an engine's `KIND`: it is imported when the engine is used.
-_MODULES = {DEFAULT: "rankforce.engines.lightgbm", OWN: "rankforce.engines.histogram"}
+_MODULES = {name: f"rankforce.engines.{name}" for name in (DEFAULT, OWN, PEER)}
 _ADDED: dict[str, EngineKind] = {}
 
 
@@ -108,7 +111,7 @@ def find_engine(name: str | None = None) -> EngineKind:
     'lightgbm'
     >>> find_engine("abacus")
     Traceback (most recent call last):
-    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm' or 'histogram'
+    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm', 'histogram' or 'xgboost'
     """
     wanted = DEFAULT if name is None else name
     check_choice("engine", wanted, [*_MODULES, *_ADDED])

@@ -161,6 +161,18 @@ def largest_block(first, last, lam, hess):
     return force, second
 
 
+@entry
+def fix_block(first, last, lam, hess, grid, grid_hess, grad, second):
+    """Forces and hessians in float32, the smallest rounded to multiples of a power of 2."""
+    inverse = 1.0 / grid
+    inverse_hess = 1.0 / grid_hess
+    for row in range(np.uint64(first), np.uint64(last)):
+        force = np.float64(np.float32(-lam[row]))
+        own = np.float64(np.float32(hess[row]))
+        grad[row] = np.rint(force * inverse) * grid
+        second[row] = np.rint(own * inverse_hess) * grid_hess
+
+
 @kernel
 def throw_dice(lam, hess, inverse, inverse_hess, draw):
     """A force and a hessian in steps, up or down by chance: nothing is lost on average."""

@@ -28,10 +28,11 @@ def bin_sets(
     """Features of the training set and of others, for new trees to be grown and walked on.
 
     If any of them are not in memory, those of the training set become bins, unless they are, and
-    so do the others that are not in memory, by the same edges.
+    so do the others that are not in memory, by the same edges. With XGBoost's `extmem` all stay
+    where they are: it has pages of bins on disk.
     """
     features = [data.features for data in sets]
-    if all(is_at_hand(one) for one in features):
+    if all(is_at_hand(one) for one in features) or settings.passed.get("extmem"):
         return features
     _check_plain(sets[0], settings)
     train = features[0]

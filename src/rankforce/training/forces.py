@@ -49,7 +49,8 @@ class Forces:
         team: Team = ALONE,
     ) -> None:
         self._data = data
-        self._settings = settings
+        self.settings = settings
+        self.labels = data.labels
         self.keys = row_keys(data.index, data.rows)
         self.index = shuffle_ties(data.index, settings.seed)
         self.ready = objective.bind(data, self.index, team=team)
@@ -64,12 +65,12 @@ class Forces:
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
-        settings = self._settings
+        settings = self.settings
         self._bag(iteration)
         lam, hess = self.ready.gradients(
             scores,
             norm=settings.norm,
-            iteration=iteration - self._base_steps,
+            iteration=self.behind_base(iteration),
             threads=self._threads,
             out=self._out,
             bag=self._bag_queries,
@@ -105,15 +106,23 @@ class Forces:
             scores,
             leaf,
             leaves,
-            norm=self._settings.norm,
-            iteration=iteration - self._base_steps,
+            norm=self.settings.norm,
+            iteration=self.behind_base(iteration),
             row_weight=weight,
             threads=self._threads,
         )
         return np.asarray(np.sum(self._team.gather(own), axis=0))
 
+    def behind_base(self, iteration: int) -> int:
+        """The iteration as schedules count: they begin behind the base."""
+        return iteration - self._base_steps
+
+    def weights(self, iteration: int) -> tuple[Floats | None, Floats | None]:
+        """What rows count: their own weights, and 1 or 0 by the bag; None where all count 1."""
+        return self._data.row_weight, self._bag(iteration)
+
     def _weigh(self, iteration: int, *values: Floats) -> None:
-        for weight in (self._data.row_weight, self._bag(iteration)):
+        for weight in self.weights(iteration):
             if weight is not None:
                 for one in values:
                     one *= weight
@@ -126,7 +135,7 @@ class Forces:
 
     def _bag(self, iteration: int) -> Floats | None:
         """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""
-        settings = self._settings
+        settings = self.settings
         if settings.subsample >= 1.0 or settings.subsample_freq == 0:
             return None
         bag = iteration // settings.subsample_freq
@@ -136,7 +145,7 @@ class Forces:
         return self._bag_weight
 
     def _draw_bag(self, bag: int) -> Floats:
-        settings, index = self._settings, self._data.index
+        settings, index = self.settings, self._data.index
         key = hash_numbers(settings.seed, bag)
         if settings.subsample_by != "query":
             return draw_share(hash_keys(self.keys ^ key), settings.subsample, self._team)

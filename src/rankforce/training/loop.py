@@ -15,7 +15,6 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.kernels import trees as kernels
-from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
@@ -65,6 +64,10 @@ def _fit(job: Job) -> Model:
         from rankforce.training.network.descent import Descent
 
         kind = Descent
+    elif settings.device == "cuda":
+        from rankforce.training.on_gpu import GpuBoosting
+
+        kind = GpuBoosting
     return carry_out(kind(job))
 
 
@@ -113,7 +116,8 @@ class Boosting(Run):
         """An empty model, or the trees that a checkpoint has."""
         base = self.base
         ranges = base.widen(self.engine.ranges)
-        forest = Forest.on(data.feature_names, ranges, self.engine.about, base.trees)
+        form = find_engine(self.settings.engine).forest
+        forest = form.on(data.feature_names, ranges, self.engine.about, base.trees)
         model = self._new_model(forest, base)
         found = self._find_earlier(model)
         if found is not None:
@@ -156,9 +160,7 @@ class Boosting(Run):
             begun = perf_counter()
             lam, hess = self._forces(iteration)
             pushed = perf_counter()
-            second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
-            rows = self.forces.bag_rows(iteration)
-            grown = self.engine.grow(lam, second, iteration, self.forces.keys, rows)
+            grown = self._grow(lam, hess, iteration)
             if grown is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break
@@ -172,6 +174,11 @@ class Boosting(Run):
             return self.forces.at_labels(self.scores[0], iteration)
         return self.forces.at(self.scores[0], iteration)
 
+    def _grow(self, lam: Floats, hess: Floats, iteration: int) -> Grown | None:
+        second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
+        rows = self.forces.bag_rows(iteration)
+        return self.engine.grow(lam, second, iteration, self.forces.keys, rows)
+
     def _add(self, grown: Grown, lam: Floats, hess: Floats, iteration: int) -> None:
         """Set the values of the leaves and move all scores."""
         tree, leaf = grown
@@ -180,22 +187,31 @@ class Boosting(Run):
             values = self._steps(leaf, tree.leaves, lam, hess, iteration)
         rate = self.settings.rate(iteration - self.model.base_steps)
         final = tree.with_values(rate * values, rate)
+        self._move(tree, leaf, final.leaf_value)
+        self.model.trees.append(final)
+        self.model.used = self.model.steps
+
+    def _move(self, tree: Tree, leaf: NDArray[np.int32], values: Floats) -> None:
+        """Add the values of leaves to all scores; `leaf` is that of each training row."""
         nodes = stack([tree])
         for number, (features, scores) in enumerate(zip(self.features, self.scores, strict=True)):
             if number:
                 leaf = route(tree, nodes, features, threads=self.threads)
-            _move(leaf, final.leaf_value, scores, self.threads)
-        self.model.trees.append(final)
-        self.model.used = self.model.steps
+            _add_values(leaf, values, scores, self.threads)
 
     def _steps(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
     ) -> Floats:
-        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
+        force, second = self._sum_leaves(leaf, leaves, lam, hess)
         if self.settings.step == "exact-newton" and iteration >= self.model.base_steps:
             shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
             second = np.maximum(second - shared, 0.0)
         return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
+
+    def _sum_leaves(
+        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats
+    ) -> tuple[Floats, Floats]:
+        return sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
 
     def _nothing(self) -> str:
         data = self.sets[0].data
@@ -213,5 +229,5 @@ def _check_resumable(settings: Settings) -> None:
         raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")
 
 
-def _move(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:
+def _add_values(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:
     run_rows(lambda a, b: kernels.add_block(a, b, leaf, values, scores), len(scores), threads)

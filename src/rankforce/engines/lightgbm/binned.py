@@ -35,12 +35,12 @@ def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -
             return binned.shape[0]
 
         def __getitem__(self, rows: Any) -> Any:
-            return _spread(binned, binned.codes(rows))
+            return spread_codes(binned, binned.codes(rows))
 
     most = int(binned.many.max(initial=1))
     each = np.minimum(np.arange(most)[:, np.newaxis], binned.many - 1).astype(np.float32)
     missing = np.where(binned.edges.has_nan[binned.columns], np.nan, each[-1]).astype(np.float32)
-    few = _spread(binned, np.vstack([each, missing]))
+    few = spread_codes(binned, np.vstack([each, missing]))
     with plain_errors():
         alone = parameters | {"num_machines": 1, "machines": ""}
         reference = lgb.Dataset(few, feature_name=names, params=alone).construct()
@@ -50,7 +50,7 @@ def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -
         ).construct()
 
 
-def _spread(binned: Binned, codes: Any) -> Any:
+def spread_codes(binned: Binned, codes: Any) -> Any:
     """Codes of all columns, 0 of those that cannot tell rows apart."""
     if codes.shape[1] == binned.shape[1]:
         return codes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.engines.lightgbm.constraints import read_interaction, read_monotone
+from rankforce.engines.constraints import read_interaction, read_monotone
 
 
 class Parameter(NamedTuple):

@@ -61,7 +61,7 @@ class Tree:
 
     def with_values(self, leaf_value: Floats, shrinkage: float) -> Tree:
         """The same tree with other leaf values."""
-        kept = {k: v for k, v in self.lines.items() if k not in ("leaf_value", "shrinkage")}
+        kept = {k: v for k, v in self.lines.items() if k not in ("leaf_value", "shrinkage", "json")}
         rate = float(shrinkage)
         return dataclasses.replace(self, leaf_value=leaf_value, shrinkage=rate, lines=kept)
 
