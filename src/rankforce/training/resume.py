@@ -14,7 +14,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.columns import COLUMNS
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import as_source, to_dense
+from rankforce.data.sources import sample_rows, to_dense
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.named import known_cutoff
 from rankforce.measures.metric import Metric
@@ -27,6 +27,7 @@ from rankforce.training.networks import TREES
 from rankforce.training.settings import Settings
 from rankforce.training.settings_table import TABLE
 
+SAMPLED = 512  # rows of features that are looked at
 _FREE = {name for name, setting in TABLE.items() if setting.free}
 _KEPT = [*sorted({*TABLE} - _FREE), *(name for name in TABLE if TABLE[name].noted)]
 
@@ -72,10 +73,8 @@ def _plain(value: Any) -> Any:
 
 def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
     """Enough of a data set to notice another one; features are looked at in a sample of rows."""
-    rows = data.rows
-    chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, 512)).astype(np.int64))
     marks = {
-        "rows": rows,
+        "rows": data.rows,
         "queries": len(data.sizes),
         "features": int(data.features.shape[1]),
         "labels": _mark(data.labels),
@@ -84,7 +83,7 @@ def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
         "order of rows": _mark(data.index.row),
         "weights": _mark(data.row_weight),
         "scores to start from": _mark(base),
-        "sample of features": _mark(to_dense(as_source(data.features).take(chosen))),
+        "sample of features": _mark(to_dense(sample_rows(data.features, SAMPLED))),
     }
     marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
     marks |= {name: _mark(data.beside[name]) for name in _BESIDE if data.beside[name] is not None}
