@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,40 @@ def index_queries(
     if qid is not None:
         return _index_ids(rows, qid)
     return index_sizes(rows, np.asarray([rows] if group is None else group))
+
+
+def list_parts(index: QueryIndex, documents: int) -> Iterator[tuple[int, int]]:
+    """First and last query of parts with about so many documents each, none of them cut.
+
+    >>> list(list_parts(index_queries(7, group=[2, 4, 1]), 3))
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    first = 0
+    while first < len(index.sizes):
+        until = index.pointer[first] + documents
+        last = int(np.searchsorted(index.pointer, until, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def list_sizes(index: QueryIndex, documents: int) -> Iterator[int]:
+    """How many rows the `list_parts` have, where rows of a query stand together.
+
+    >>> list(list_sizes(index_queries(7, group=[2, 4, 1]), 3))
+    [2, 4, 1]
+    """
+    check_together(index)
+    return (int(index.pointer[b] - index.pointer[a]) for a, b in list_parts(index, documents))
+
+
+def check_together(index: QueryIndex) -> None:
+    """Refuse queries whose rows stand apart, where they are read one after the other."""
+    if len(index.row):
+        raise RankforceError(
+            "rows of a query do not stand together, and features that are not in memory are read "
+            "in their order: sort the rows by query, or read them with keep='memory'"
+        )
 
 
 def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:

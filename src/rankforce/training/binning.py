@@ -11,7 +11,7 @@ from rankforce.common.team import ALONE, Team
 from rankforce.data.binned import Binned, bin_source
 from rankforce.data.edges import BINS, SAMPLE, find_team_edges
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import Dense, as_source
+from rankforce.data.sources import is_in_memory
 from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
 from rankforce.training.settings import Settings
 
@@ -32,7 +32,7 @@ def bin_sets(
     where they are: it has pages of bins on disk.
     """
     features = [data.features for data in sets]
-    if all(is_at_hand(one) for one in features) or settings.passed.get("extmem"):
+    if all(is_in_memory(one) for one in features) or settings.passed.get("extmem"):
         return features
     _check_plain(sets[0], settings)
     train = features[0]
@@ -61,14 +61,9 @@ def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
     return found
 
 
-def is_at_hand(features: Any) -> bool:
-    """Whether features are numbers in memory."""
-    return isinstance(as_source(features), Dense)
-
-
 def _like(train: Binned, data: RankingData, threads: int) -> Any:
     features = data.features
-    if is_at_hand(features):
+    if is_in_memory(features):
         return features
     if not isinstance(features, Binned):
 
