@@ -322,7 +322,7 @@ class RankingData:
         [True]
         """
         source = as_source(self.features)
-        if isinstance(source, Dense):
+        if isinstance(source, Dense) or hasattr(source, "pick"):  # bins are in memory, too
             yield self
             return
         found = source.blocks()

@@ -105,7 +105,7 @@ class Shards:
                 taken[places] = block[wanted[places] - first]
         return taken
 
-    def marks(self) -> NDArray[np.uint32]:
+    def marks(self, _rows: Ints) -> NDArray[np.uint32]:
         """A number by which each file is known again, whoever has it."""
         return np.array([part.shard.mark for part in self.parts], np.uint32)
 

@@ -108,9 +108,9 @@ class View:
         chosen = rows if self._rows is None else self._rows[rows]
         return self._change(to_dense(self._source.take(chosen)))
 
-    def marks(self) -> NDArray[np.uint32] | None:
+    def marks(self, rows: Ints) -> NDArray[Any] | None:
         """Those of the source, and that of the rows it takes; None if it has none."""
-        found = getattr(self._source, "marks", lambda: None)()
+        found = getattr(self._source, "marks", lambda _: None)(rows)
         if found is None or self._rows is None:
             return found
         return np.append(found, np.uint32(zlib.crc32(self._rows.tobytes())))
@@ -176,7 +176,7 @@ def known_by(features: Any, rows: Ints) -> NDArray[Any]:
     array([0., 4.], dtype=float32)
     """
     source = as_source(features)
-    marks = getattr(source, "marks", lambda: None)()
+    marks = getattr(source, "marks", lambda _: None)(rows)
     return to_dense(source.take(rows)) if marks is None else marks
 
 
@@ -217,6 +217,8 @@ def in_memory(features: Any) -> Any:
 def take_rows(features: Any, rows: Ints) -> Any:
     """Some rows: of features in memory at once, of others when they are needed."""
     source = as_source(features)
+    if hasattr(source, "pick"):  # bins
+        return source.pick(rows)
     return source.take(rows) if isinstance(source, Dense) else View(source, rows)
 
 

@@ -34,16 +34,18 @@ def convert(
     progress: bool = False,
     labels: str | Sequence[str] | None = None,
     n_features: int | None = None,
+    like: PathLike | None = None,
     **columns: Any,
 ) -> int:
     """Write the rows of a file, or of a folder of files, to another file; the number of rows.
 
-    Formats are "letor", "parquet" and "csv", or come from the names; text may be compressed (.gz,
-    .zst). No more than some blocks of rows are in memory at once. What the target has no place for
-    is said in one line on standard error; the sources of text go to a file `.labels` beside it. The
-    target is whole or, after an error, as it was. A target "qrels" has the labels alone, for tools
-    of TREC. `labels`, `n_features` and `columns` say what is in the source, as for `rf.read`; the
-    labels need not be there.
+    Formats are "letor", "parquet", "csv" and "bins", or come from the names; text may be compressed
+    (.gz, .zst). No more than some blocks of rows are in memory at once. What the target has no
+    place for is said in one line on standard error; the sources of text go to a file `.labels`
+    beside it. The target is whole or, after an error, as it was. A target "qrels" has the labels
+    alone, for tools of TREC. One of bins is for training on it again and again; `like` is another
+    file of bins whose bins it is to have, for a set to validate on. `labels`, `n_features` and
+    `columns` say what is in the source, as for `rf.read`; the labels need not be there.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -69,6 +71,16 @@ def convert(
         if place.exists() and os.path.samefile(start, place):
             raise RankforceError(f"{place} is the file to read: expected another file to write")
         bar = Bar(start, place, is_wanted=progress)
+        if to.needs_all:
+            told = {"labels": labels, "n_features": n_features, "needs": ("qid",), **columns}
+            data = read(start, format=kind.name, keep=DISK, **told)
+            for lost in to.lost(data, place):
+                bar.say(f"{place}: {lost}")
+            rows = to.write_set(data, place, None if like is None else read(like, needs=()))
+            bar.finish(rows)
+            return rows
+        if like is not None:
+            raise RankforceError(f"like={str(like)!r} goes with a target of bins: leave it out")
         with contextlib.ExitStack() as stack:
             stack.callback(bar.clear)
             if files == [start]:

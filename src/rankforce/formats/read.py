@@ -36,7 +36,7 @@ def read(
     keep: str | None = None,
     **columns: Any,
 ) -> RankingData:
-    """Read LETOR or SVMlight text, Parquet or CSV; compressed with gzip or zstd if you like.
+    """Read LETOR or SVMlight text, Parquet, CSV or bins; compressed with gzip or zstd if you like.
 
     A folder is the files of one data set: all of one format, in the order of their names (part.2
     before part.10), with the same columns, and each query in one of them. Its features stay on
@@ -82,6 +82,8 @@ def read(
             asked = asked._replace(has_documents=False)
         if files == [place] and not _stays(kind, place, keep, path):
             data = kind.read(place, asked)
+        elif not kind.can_keep:
+            raise RankforceError(f"{path}: a folder of {kind.title} is no data set: name one file")
         else:
             data = kind.keep([Shard.of(file) for file in files], asked, str(place))
             if is_stream(path):

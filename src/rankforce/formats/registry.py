@@ -3,8 +3,8 @@
 The file has `read(path, asked)`, which gives the data, and `write(blocks, path)`, which writes them
 and gives the number of rows; where there is more to say, also `stream(path, asked, seen)`, which
 yields blocks of rows, `keep(shards, asked, place)`, which gives data whose features stay in their
-files, `estimate(path)`, about how many rows and columns a file has, and `lost(data, path)`, what
-such a file has no place for.
+files, `estimate(path)`, about how many rows and columns a file has, `write_set(data, path, like)`
+where all rows decide how one is written, and `lost(data, path)`, what such a file has no place for.
 """
 
 from __future__ import annotations
@@ -73,6 +73,15 @@ class Format:
         """Write blocks of rows to one file; the number of rows."""
         return int(self._code.write(blocks, path))
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether it is written from a whole set, whose features may stay where they are."""
+        return hasattr(self._code, "write_set")
+
+    def write_set(self, data: RankingData, path: Path, like: RankingData | None = None) -> int:
+        """Write a whole set, in the way of another one if it is given; the number of rows."""
+        return int(self._code.write_set(data, path, like))
+
     def lost(self, data: RankingData, path: Path) -> list[str]:
         """What a file at `path` does not say of the data as it is, in short sentences."""
         lost = getattr(self._code, "lost", None)
@@ -98,6 +107,11 @@ FORMATS = {
             is_packed=True,
         ),
         Format("csv", "CSV", (".csv",), "rankforce.formats.csv_text", also_read=(".tsv",)),
+        Format(
+            *("bins", "bins", (".bins",), "rankforce.formats.bins"),
+            sign=rb"^rankforce\.bins",
+            is_packed=True,
+        ),
     )
 }
 
@@ -106,7 +120,7 @@ def all_titles() -> str:
     """The formats in a sentence.
 
     >>> all_titles()
-    'LETOR/SVMlight text, Parquet or CSV'
+    'LETOR/SVMlight text, Parquet, CSV or bins'
     """
     return _either([one.title for one in FORMATS.values()])
 

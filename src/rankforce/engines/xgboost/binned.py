@@ -9,7 +9,7 @@ import numpy as np
 
 from rankforce.data.binned import Binned
 from rankforce.data.sources import Blocks, Rows, block_rows
-from rankforce.engines.lightgbm.binned import spread_codes, with_ends
+from rankforce.engines.lightgbm.binned import with_ends
 from rankforce.models.forest.tree import GOES_LEFT, Tree
 from rankforce.models.forest.xgboost_tree import parse_tree, tree_record
 
@@ -29,8 +29,7 @@ class Codes:
 
     def take(self, rows: Any) -> Rows:
         """Some rows."""
-        found: Rows = spread_codes(self._binned, self._binned.codes(rows))
-        return found
+        return self._binned.codes(rows)
 
 
 def in_values(tree: Tree, binned: Binned) -> Tree:
