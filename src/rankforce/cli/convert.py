@@ -1,4 +1,4 @@
-"""Turn a data file into another format, compressed or not.
+"""Turn a data file, or a folder of them, into one of another format, compressed or not.
 
 The format of each file is that of its name (.gz and .zst may stand behind it), or what --from and
 --to say. The file is worked off in blocks, so that it may be larger than the memory.
@@ -20,13 +20,16 @@ EXAMPLES = """examples:
   rankforce convert S1.dat S1.parquet --from letor
   zcat train.txt.gz | rankforce convert - train.parquet
   rankforce convert test.txt test.qrels
+  rankforce convert shards/ train.parquet
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this verb."""
     endings = ", ".join(one.endings[0] for one in FORMATS.values())
-    parser.add_argument("source", metavar="FROM", help=f"the file to read: {all_titles()}")
+    parser.add_argument(
+        "source", metavar="FROM", help=f"the file, or folder of files, to read: {all_titles()}"
+    )
     parser.add_argument("target", metavar="TO", help=f"the file to write: {endings} or .qrels")
     parser.add_argument(
         "--to", dest="target_format", choices=[*FORMATS, "qrels"], help="format of TO"

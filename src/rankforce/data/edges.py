@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.draws import draw_share, hash_keys, hash_numbers
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats, Ints
+from rankforce.data.queries import QueryIndex, row_keys
 from rankforce.data.sources import Rows, as_source
 from rankforce.kernels import bins as kernels
 
@@ -70,6 +73,21 @@ def chosen_rows(rows: int, sample: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(rows, sample, replace=False))
 
 
+def chosen_documents(
+    index: QueryIndex, sample: int, seed: int, team: Team = ALONE
+) -> NDArray[np.int64]:
+    """The same for rows of queries: those of a team's worker out of the sample of all.
+
+    They depend on ids of queries and places within them, not on where a query stands.
+    """
+    rows = int(index.pointer[-1])
+    total = sum(team.gather(rows))
+    if total <= sample:
+        return np.arange(rows)
+    draws = hash_keys(row_keys(index, rows) ^ hash_numbers(seed))
+    return np.flatnonzero(draw_share(draws, sample / total, team))
+
+
 def survey(features: Any, chosen: Ints, *, threads: int = 1) -> Survey:
     """Look at all rows once, and keep those with these ascending numbers.
 
@@ -108,6 +126,23 @@ def join_surveys(parts: Sequence[Survey]) -> Survey:
         np.maximum.reduce(has_nan),
         np.concatenate(some),
     )
+
+
+def find_team_edges(
+    features: Any,
+    index: QueryIndex,
+    *,
+    most: int = BINS,
+    sample: int = SAMPLE,
+    seed: int = 0,
+    threads: int = 1,
+    team: Team = ALONE,
+) -> Edges:
+    """Edges from documents of all workers, the same at each, however they share them out."""
+    chosen = chosen_documents(index, sample, seed, team)
+    own = survey(features, chosen, threads=threads)
+    seen = join_surveys([Survey(**one) for one in team.gather(own._asdict())])
+    return find_all_edges(seen, most=min(most, MOST_BINS), threads=threads)
 
 
 def find_all_edges(seen: Survey, *, most: int = BINS, threads: int = 1) -> Edges:

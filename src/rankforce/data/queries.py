@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.checks import check_whole
+from rankforce.common.draws import GOLDEN, hash_keys
 from rankforce.common.errors import RankforceError
 from rankforce.data.codes import is_missing
 
@@ -91,6 +92,40 @@ def index_queries(
     return index_sizes(rows, np.asarray([rows] if group is None else group))
 
 
+def list_parts(index: QueryIndex, documents: int) -> Iterator[tuple[int, int]]:
+    """First and last query of parts with about so many documents each, none of them cut.
+
+    >>> list(list_parts(index_queries(7, group=[2, 4, 1]), 3))
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    first = 0
+    while first < len(index.sizes):
+        until = index.pointer[first] + documents
+        last = int(np.searchsorted(index.pointer, until, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def list_sizes(index: QueryIndex, documents: int) -> Iterator[int]:
+    """How many rows the `list_parts` have, where rows of a query stand together.
+
+    >>> list(list_sizes(index_queries(7, group=[2, 4, 1]), 3))
+    [2, 4, 1]
+    """
+    check_together(index)
+    return (int(index.pointer[b] - index.pointer[a]) for a, b in list_parts(index, documents))
+
+
+def check_together(index: QueryIndex) -> None:
+    """Refuse queries whose rows stand apart, where they are read one after the other."""
+    if len(index.row):
+        raise RankforceError(
+            "rows of a query do not stand together, and features that are not in memory are read "
+            "in their order: sort the rows by query, or read them with keep='memory'"
+        )
+
+
 def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
     """Id of each query: as in `qid`, or its number.
 
@@ -112,6 +147,21 @@ def spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]
     count = end - begin
     first = np.cumsum(count) - count
     return np.asarray(np.arange(count.sum()) + np.repeat(begin - first, count))
+
+
+def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
+    """A number for each row from its query's key and its place within the query.
+
+    What is random about a row depends on these, so not on where its query stands in the file.
+    """
+    sizes = index.sizes
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        by_place = hash_keys(hash_keys(index.key)[query] + local * GOLDEN)
+    keys = np.empty(rows, np.uint64)
+    keys[index.row if len(index.row) else slice(None)] = by_place
+    return keys
 
 
 class Ranking(NamedTuple):

@@ -5,7 +5,8 @@ All that depends on how features are kept, dense, sparse or elsewhere, stands in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -84,12 +85,21 @@ class View:
         own = source.shape
         self.shape = own[0] if rows is None else len(rows), own[1] if columns is None else columns
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether it is made of rows in memory."""
+        return is_in_memory(self._source)
+
     def blocks(self, rows: int | None = None) -> Blocks:
         """Consecutive rows, changed."""
         if self._rows is None:
             yield from ((first, self._change(block)) for first, block in self._source.blocks(rows))
             return
         step = rows or block_rows(self._source.shape[1])
+        if len(self._rows) > step and bool((np.diff(self._rows) > 0).all()):
+            found = recut(self._picked(self._rows), equal_parts(len(self._rows), step))
+            yield from ((first, self._change(block)) for first, block in found)
+            return
         for first in range(0, max(len(self._rows), 1), step):
             yield first, self.take(slice(first, first + step))
 
@@ -97,6 +107,20 @@ class View:
         """Some rows, changed."""
         chosen = rows if self._rows is None else self._rows[rows]
         return self._change(to_dense(self._source.take(chosen)))
+
+    def marks(self) -> NDArray[np.uint32] | None:
+        """Those of the source, and that of the rows it takes; None if it has none."""
+        found = getattr(self._source, "marks", lambda: None)()
+        if found is None or self._rows is None:
+            return found
+        return np.append(found, np.uint32(zlib.crc32(self._rows.tobytes())))
+
+    def _picked(self, wanted: Ints) -> Blocks:
+        """Rows that ascend, in one pass over the source."""
+        for first, block in self._source.blocks():
+            begin, end = np.searchsorted(wanted, [first, first + len(block)])
+            if end > begin:
+                yield int(begin), block[wanted[begin:end] - first]
 
 
 def as_source(features: Any) -> Source:
@@ -116,6 +140,46 @@ def block_rows(columns: int) -> int:
     return max(BLOCK // max(columns, 1), 1)
 
 
+def equal_parts(rows: int, size: int) -> Iterator[int]:
+    """Sizes of parts of so many rows, the last of which has the rest.
+
+    >>> list(equal_parts(5, 2))
+    [2, 2, 1]
+    """
+    return (min(size, rows - first) for first in range(0, rows, size))
+
+
+def recut(blocks: Iterable[tuple[int, Rows]], sizes: Iterable[int]) -> Blocks:
+    """The rows of consecutive blocks, in blocks of these sizes.
+
+    >>> blocks = [(0, np.zeros((3, 1))), (3, np.ones((2, 1)))]
+    >>> [(first, block.ravel().tolist()) for first, block in recut(blocks, [2, 3])]
+    [(0, [0.0, 0.0]), (2, [0.0, 1.0, 1.0])]
+    """
+    rest, first = iter(blocks), 0
+    block = next(rest)[1]
+    for size in sizes:
+        held, count = [block[:size]], min(size, len(block))
+        while count < size:
+            block = next(rest)[1]
+            held.append(block[: size - count])
+            count += len(held[-1])
+        block = block[len(held[-1]) :]
+        yield first, held[0] if len(held) == 1 else np.concatenate(held)
+        first += size
+
+
+def known_by(features: Any, rows: Ints) -> NDArray[Any]:
+    """What features are known again by: some rows, or for files what their source says of each.
+
+    >>> known_by(np.arange(5, dtype=np.float32)[:, None], np.array([0, 4])).ravel()
+    array([0., 4.], dtype=float32)
+    """
+    source = as_source(features)
+    marks = getattr(source, "marks", lambda: None)()
+    return to_dense(source.take(rows)) if marks is None else marks
+
+
 def to_dense(matrix: Any) -> Rows:
     """Rows in memory, of either form, as an array."""
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
@@ -131,6 +195,12 @@ def predicted(model: Any, features: Any) -> Any:
     """What a model with `predict` says of features, however they are kept."""
     found = [model.predict(piece) for _, piece in pieces(features)]
     return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def is_in_memory(features: Any) -> bool:
+    """Whether rows in any order are at hand: in memory, or made of what is."""
+    source = as_source(features)
+    return (isinstance(source, View) and source.is_at_hand) or isinstance(source, Dense)
 
 
 def in_memory(features: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
 from rankforce.models.forest.forest import Forest
@@ -91,6 +92,7 @@ class EngineKind(NamedTuple):
     share: Callable[..., AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
     # What it cannot do of what is asked, by parameters and categorical features, in words.
     lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
+    joins: bool = False  # whether it can be opened by a `team=`, over the rows of all its workers
     forest: type[Forest] = Forest  # the form in which its trees are kept
     on_gpu: bool = False  # device="cuda" is a choice
 
@@ -125,14 +127,18 @@ def open_engine(
     *,
     categorical: list[int],
     parameters: dict[str, Any],
+    team: Team = ALONE,
     **more: Any,
 ) -> Engine:
     """The engine of that name on these features; without a name the one that is fastest.
 
     That is ours where a tree sees part of the rows or columns, where there are few of them, and
-    where they are in bins, if it takes the parameters (docs/adr/0029).
+    where they are in bins, if it takes the parameters (docs/adr/0029). Of a team, each worker has
+    the features of its own rows.
     """
     kind = find_engine(name)
+    if team.size > 1:
+        return _open_together(kind, features, team, categorical, parameters, more)
     rows, columns = features.shape
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
     is_binned = isinstance(features, Binned)  # which LightGBM would copy
@@ -143,6 +149,22 @@ def open_engine(
     if lacking is not None:
         raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
     return kind.open(features, categorical=categorical, parameters=parameters, **more)
+
+
+def _open_together(
+    kind: EngineKind,
+    features: Any,
+    team: Team,
+    categorical: list[int],
+    parameters: dict[str, Any],
+    more: dict[str, Any],
+) -> Engine:
+    if not kind.joins:
+        names = " or ".join(repr(one.name) for one in engines() if one.joins)
+        raise RankforceError(
+            f"engine={kind.name!r} does not grow trees over several workers: choose {names}"
+        )
+    return kind.open(features, categorical=categorical, parameters=parameters, team=team, **more)
 
 
 def engines() -> list[EngineKind]:

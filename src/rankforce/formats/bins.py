@@ -12,6 +12,7 @@ import os
 import struct
 import zlib
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,15 +23,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
 from rankforce.common.threads import get_pool
 from rankforce.data.binned import Binned, bin_source
-from rankforce.data.edges import (
-    BINS,
-    MOST_BINS,
-    SAMPLE,
-    Edges,
-    chosen_rows,
-    find_all_edges,
-    survey,
-)
+from rankforce.data.edges import BINS, Edges, find_team_edges
 from rankforce.data.ranking_data import RankingData
 
 HEAD = b"rankforce.bins\0\0"
@@ -74,8 +67,7 @@ def write_bins(
     if like is None and isinstance(data.features, Binned):
         like = data.features.edges
     if like is None:
-        seen = survey(data.features, chosen_rows(rows, SAMPLE, seed), threads=threads)
-        like = find_all_edges(seen, most=min(most, MOST_BINS), threads=threads)
+        like = find_team_edges(data.features, data.index, most=most, seed=seed, threads=threads)
     elif len(like.many) != data.features.shape[1]:
         width = data.features.shape[1]
         raise RankforceError(f"the bins are of {len(like.many)} features, the data has {width}")
@@ -122,10 +114,8 @@ def open_bins(path: Path, *, threads: int = 1) -> RankingData:
 
 
 def _about(data: RankingData, edges: Edges) -> dict[str, Any]:
-    from rankforce import __version__
-
     return {
-        "made by": f"rankforce {__version__}",
+        "made by": f"rankforce {version('rankforce')}",
         "rows": data.rows,
         "features": list(data.feature_names),
         "label": data.label_name if data.has_labels else None,

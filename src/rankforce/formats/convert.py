@@ -13,11 +13,14 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice, clock
 from rankforce.data.ranking_data import RankingData
-from rankforce.formats.read import make_asked, read
-from rankforce.formats.registry import Format, format_to_read, format_to_write
+from rankforce.data.shards import Shard
+from rankforce.formats.folder import files_to_read
+from rankforce.formats.read import DISK, make_asked, read
+from rankforce.formats.registry import Format, format_to_write
 from rankforce.formats.streams import PathLike, is_stream, local_file
 from rankforce.formats.trec import write_qrels
 
+NEEDS = ("label", "qid", "doc_id")  # of qrels
 QRELS = "qrels"  # a target that is no format of data: it has the labels alone
 ROW = re.compile(r"(\brow |\bweight\[)(\d+)")  # in a message
 
@@ -33,7 +36,7 @@ def convert(
     n_features: int | None = None,
     **columns: Any,
 ) -> int:
-    """Write the rows of a data file to another file, in another format; the number of rows.
+    """Write the rows of a file, or of a folder of files, to another file; the number of rows.
 
     Formats are "letor", "parquet" and "csv", or come from the names; text may be compressed (.gz,
     .zst). No more than some blocks of rows are in memory at once. What the target has no place for
@@ -56,9 +59,10 @@ def convert(
     asked = make_asked(columns, needs=("qid",))
     asked = asked._replace(labels=labels, n_features=n_features)
     with local_file(source) as start:
-        kind = format_to_read(start, source_format, is_new=is_stream(source))
+        kind, files = files_to_read(start, source_format, is_new=is_stream(source))
         if target_format == QRELS or (target_format is None and f".{QRELS}" in place.suffixes):
-            data = read(start, format=kind.name, labels=labels, n_features=n_features, **columns)
+            told = {"labels": labels, "n_features": n_features, "needs": NEEDS, **columns}
+            data = read(start, format=kind.name, keep=DISK, **told)
             write_qrels(data, place)
             return data.rows
         to = format_to_write(place, target_format)
@@ -67,11 +71,24 @@ def convert(
         bar = Bar(start, place, is_wanted=progress)
         with contextlib.ExitStack() as stack:
             stack.callback(bar.clear)
-            blocks = stack.enter_context(contextlib.closing(kind.stream(start, asked, bar.seen)))
+            if files == [start]:
+                blocks = kind.stream(start, asked, bar.seen)
+            else:
+                blocks = _of_folder(kind.keep([Shard.of(f) for f in files], asked, str(start)), bar)
+            blocks = stack.enter_context(contextlib.closing(blocks))
             blocks = _watched(blocks, start, place, to, bar)
             rows = to.write(stack.enter_context(contextlib.closing(blocks)), place)
     bar.finish(rows)
     return rows
+
+
+def _of_folder(data: RankingData, bar: Bar) -> Generator[RankingData, None, None]:
+    """The blocks of data whose features stay in several files."""
+    done = 0
+    for block in data.blocks():
+        yield block
+        done += block.rows
+        bar.seen("converting", done / data.rows)
 
 
 def _watched(
@@ -79,9 +96,10 @@ def _watched(
 ) -> Generator[RankingData, None, None]:
     """The blocks; at the first, a line on what the target cannot hold.
 
-    In an error about a block the number of the row becomes that of the file.
+    In an error about a block the number of the row becomes that of the file; for a folder it is
+    that of a shard already.
     """
-    done = 0
+    done, is_file = 0, source.is_file()
     try:
         for data in blocks:
             if done == 0 and (lost := to.lost(data, target)):
@@ -90,7 +108,8 @@ def _watched(
             done += data.rows
     except ValueError as error:
         head, place, text = str(error).rpartition(str(source))
-        text = ROW.sub(lambda match: match[1] + str(done + int(match[2])), text, count=1)
+        if is_file:
+            text = ROW.sub(lambda match: match[1] + str(done + int(match[2])), text, count=1)
         raise RankforceError(head + place + text) from error
 
 
@@ -100,7 +119,8 @@ class Bar:
     def __init__(self, source: Path, target: Path, *, is_wanted: bool) -> None:
         self._voice = Voice(is_wanted)
         self._source, self._target = source, target
-        self._megabytes = source.stat().st_size / 1e6
+        files = list(source.iterdir()) if source.is_dir() else [source]
+        self._megabytes = sum(file.stat().st_size for file in files) / 1e6
         self._start = self._last = 0.0
         self._what = ""
 

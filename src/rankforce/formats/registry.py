@@ -2,14 +2,16 @@
 
 The file has `read(path, asked)`, which gives the data, and `write(blocks, path)`, which writes them
 and gives the number of rows; where there is more to say, also `stream(path, asked, seen)`, which
-yields blocks of rows, and `lost(data, path)`, what such a file has no place for.
+yields blocks of rows, `keep(shards, asked, place)`, which gives data whose features stay in their
+files, `estimate(path)`, about how many rows and columns a file has, and `lost(data, path)`, what
+such a file has no place for.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ from rankforce.formats.streams import first_bytes, split_packing
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
+    from rankforce.data.shards import Shard
     from rankforce.formats.roles import Asked
 
 Seen = Callable[[str, float], None]  # is told what is done, and the share of the file it has seen
@@ -50,6 +53,21 @@ class Format:
             yield from self._code.stream(path, asked, seen)
         else:
             yield self.read(path, asked)
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether features can stay in such files."""
+        return hasattr(self._code, "keep")
+
+    def keep(self, shards: Sequence[Shard], asked: Asked, place: str) -> RankingData:
+        """The rows of one or several files, called `place`, whose features stay there."""
+        data: RankingData = self._code.keep(shards, asked, place)
+        return data
+
+    def estimate(self, path: Path) -> tuple[int, int]:
+        """About how many rows and columns a file has, without reading all of it."""
+        rows, columns = self._code.estimate(path)
+        return int(rows), int(columns)
 
     def write(self, blocks: Iterator[RankingData], path: Path) -> int:
         """Write blocks of rows to one file; the number of rows."""
@@ -116,11 +134,16 @@ def by_content(path: Path) -> Format:
     return next(signed, FORMATS[ANY_TEXT])
 
 
-def format_to_read(path: Path, format: str | None, *, is_new: bool = False) -> Format:
-    """The format of a file that is there; `is_new` says that its name tells nothing."""
+def check_format(format: str | None) -> None:
+    """Refuse the name of a format that there is not."""
     if format is not None and format not in FORMATS:
         names = _either([repr(name) for name in FORMATS])
         raise RankforceError(f"unknown format {format!r}: choose {names}")
+
+
+def format_to_read(path: Path, format: str | None, *, is_new: bool = False) -> Format:
+    """The format of a file that is there; `is_new` says that its name tells nothing."""
+    check_format(format)
     is_file = path.is_file()
     if not is_file and not path.is_dir():
         reason = "it is no plain file" if path.exists() else "there is no such file"

@@ -7,10 +7,11 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.memory import available_memory
-from rankforce.data.binned import Binned, bin_source, make_bins
-from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
+from rankforce.common.team import ALONE, Team
+from rankforce.data.binned import Binned, bin_source
+from rankforce.data.edges import BINS, SAMPLE, find_team_edges
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import Dense, as_source
+from rankforce.data.sources import is_in_memory
 from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
 from rankforce.training.settings import Settings
 
@@ -18,7 +19,11 @@ BESIDE = 100  # bytes a document that training takes at most beside the features
 
 
 def bin_sets(
-    sets: Sequence[RankingData], settings: Settings, say: Callable[[str], object] = str
+    sets: Sequence[RankingData],
+    settings: Settings,
+    say: Callable[[str], object] = str,
+    *,
+    team: Team = ALONE,
 ) -> list[Any]:
     """Features of the training set and of others, for new trees to be grown and walked on.
 
@@ -27,41 +32,38 @@ def bin_sets(
     where they are: it has pages of bins on disk.
     """
     features = [data.features for data in sets]
-    if all(is_at_hand(one) for one in features) or settings.passed.get("extmem"):
+    if all(is_in_memory(one) for one in features) or settings.passed.get("extmem"):
         return features
     _check_plain(sets[0], settings)
     train = features[0]
     if not isinstance(train, Binned):
-        train = _bins_of(sets[0], settings)
+        train = _bins_of(sets[0], settings, team)
         say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
     return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
 
 
-def _bins_of(data: RankingData, settings: Settings) -> Binned:
+def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
     """The bins of a training set; the members of a committee share them."""
     passed = settings.passed
     given = {
-        "most": min(passed.get("max_bin", BINS), MOST_BINS),
+        "most": passed.get("max_bin", BINS),
         "sample": passed.get("bin_construct_sample_cnt", SAMPLE),
         "seed": passed.get(BIN_SEED, settings.seed),
     }
 
     def make(features: Any) -> Binned:
         _check_room(data)
-        return make_bins(features, **given, threads=settings.thread_count)
+        threads = settings.thread_count
+        edges = find_team_edges(features, data.index, **given, threads=threads, team=team)
+        return bin_source(features, edges, threads=threads)
 
     found: Binned = binned(make, given | NEEDED, data.features)
     return found
 
 
-def is_at_hand(features: Any) -> bool:
-    """Whether features are numbers in memory."""
-    return isinstance(as_source(features), Dense)
-
-
 def _like(train: Binned, data: RankingData, threads: int) -> Any:
     features = data.features
-    if is_at_hand(features):
+    if is_in_memory(features):
         return features
     if not isinstance(features, Binned):
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
@@ -37,9 +38,27 @@ def fit(
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
     base: Base = NOTHING,
+    team: Team = ALONE,
 ) -> Model:
-    """Train a model; `wish` is what callbacks say about the decision to stop."""
+    """Train a model; `wish` is what callbacks say about the decision to stop.
+
+    Each worker of a `team` calls it with its own queries, consecutive ones in the order of ranks,
+    and gets the same model. Callbacks and checkpoints are worker 0's.
+    """
+    try:
+        return _fit(Job(settings, train, valid, callbacks, wish, base, team))
+    except BaseException as error:
+        team.fail(str(error) or type(error).__name__)
+        raise
+
+
+def _fit(job: Job) -> Model:
     kind: Callable[..., Run] = Boosting
+    settings = job.settings
+    if job.team.size > 1 and settings.kind != TREES:
+        raise RankforceError(
+            f"model={settings.kind!r} does not train over several workers: choose 'trees'"
+        )
     if settings.kind != TREES:
         load_torch()  # for what to install
         from rankforce.training.network.descent import Descent
@@ -49,7 +68,7 @@ def fit(
         from rankforce.training.on_gpu import GpuBoosting
 
         kind = GpuBoosting
-    return carry_out(kind(Job(settings, train, valid, callbacks, wish, base)))
+    return carry_out(kind(job))
 
 
 class Boosting(Run):
@@ -68,7 +87,9 @@ class Boosting(Run):
         self.before = self.scores[0]
         self._say_start()
         # What new trees are grown on and walked on: those of a base take the features themselves.
-        self.features = bin_sets([one.data for one in self.sets], settings, self.progress.say)
+        self.features = bin_sets(
+            [one.data for one in self.sets], settings, self.progress.say, team=self.team
+        )
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)
 
@@ -82,6 +103,7 @@ class Boosting(Run):
             parameters=settings.engine_parameters(),
             seed=settings.seed,
             threads=self.threads,
+            team=self.team,
         )
         self.progress.say(engine.how)
         for name, value in (("step", "exact-newton"), ("split", "least-squares")):
@@ -189,11 +211,12 @@ class Boosting(Run):
     def _sum_leaves(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats
     ) -> tuple[Floats, Floats]:
-        return sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
+        return sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
 
     def _nothing(self) -> str:
         data = self.sets[0].data
-        if len(np.unique(data.labels)) < 2 and not data.sources and data.preferences is None:
+        labels = np.concatenate(self.team.gather(np.unique(data.labels)))
+        if len(np.unique(labels)) < 2 and not data.sources and data.preferences is None:
             return "all labels are the same: there is nothing to learn"
         return "no split is worth it: fewer min_child_samples, or more data, may help"
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
@@ -26,12 +27,15 @@ from rankforce.engines.lightgbm.library import (
     plain_errors,
     said_once,
 )
+from rankforce.engines.lightgbm.network import Network
 from rankforce.engines.lightgbm.parameters import (
     LEAF_RULES,
     choose_histograms,
     for_all_rows,
+    in_units,
     translated,
 )
+from rankforce.engines.lightgbm.sample import find_bins
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
 from rankforce.kernels import trees as kernels
@@ -60,6 +64,7 @@ class LightGBM:
         parameters: dict[str, Any],
         seed: int,
         threads: int,
+        team: Team = ALONE,
     ) -> None:
         parameters = for_all_rows(parameters)
         theirs = for_features(translated(parameters), feature_names, categorical)
@@ -78,13 +83,18 @@ class LightGBM:
             note_negative(features, feature_names, categorical)
         self._seed = seed
         self._threads = threads
+        self._team, self._network = team, Network(team)
+        # LightGBM reads integer histograms of several machines with the width that its own rows
+        # need: they are sums of whole numbers there, which are exact as well.
+        self._is_whole = self._histograms.quantised and team.size > 1
+        self._theirs = theirs
         self._samples_columns = bool({"feature_fraction", "feature_fraction_bynode"} & {*theirs})
         self._parameters = {**theirs, **self._fixed(seed, threads)}
         if is_binned:
             self._parameters |= own_bins(features)
         names = plain_names(feature_names)
         dataset = binned(self._bin, self._parameters, features, names, categorical)
-        with said_once():
+        with self._network.open(), said_once():
             self._booster = lgb.Booster(self._parameters, dataset)
         self._grad = np.empty(features.shape[0], np.float32)
         self._hess = np.empty(features.shape[0], np.float32)
@@ -108,6 +118,7 @@ class LightGBM:
                 np.zeros(rows, np.float32),
                 feature_name=names,
                 categorical_feature=categorical,
+                reference=find_bins(features, names, categorical, self._parameters, self._team),
                 params=self._parameters,
                 free_raw_data=True,
             ).construct()
@@ -120,12 +131,15 @@ class LightGBM:
         """What makes a tree depend on data, parameters and seed alone."""
         fixed = {"objective": "none", "verbosity": -1, "num_threads": threads, "seed": seed}
         fixed |= {"deterministic": True, "learning_rate": 1.0}
-        if self._histograms.quantised:
+        if self._team.size > 1:
+            fixed |= {"num_machines": self._team.size, "tree_learner": "data"}
+            fixed |= {"pre_partition": True}
+        if self._histograms.quantised and not self._is_whole:
             fixed |= {"use_quantized_grad": True, "num_grad_quant_bins": self._histograms.bins}
             # We round, and set the values of leaves, ourselves.
             fixed |= {"stochastic_rounding": False, "quant_train_renew_leaf": False}
             return fixed | {"force_row_wise": True}
-        return fixed | {"force_col_wise": True}
+        return fixed | {"force_row_wise" if self._is_whole else "force_col_wise": True}
 
     def grow(
         self,
@@ -161,7 +175,7 @@ class LightGBM:
                 self._booster.reset_parameter({"feature_fraction_seed": self._draw(iteration)})
             return self._grad, self._hess
 
-        with plain_errors():
+        with plain_errors(), self._network.open():
             self._booster.update(fobj=forces)
         text = self._booster.model_to_string(num_iteration=1, start_iteration=self._grown)
         blocks = split_model(text)[1]
@@ -209,12 +223,16 @@ class LightGBM:
         self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> None:
         rows = len(lam)
-        step, step_hess = find_steps(lam, hess, self._histograms.bins, threads=self._threads)
+        steps = find_steps(lam, hess, self._histograms.bins, threads=self._threads, team=self._team)
+        units = steps
+        if self._is_whole:
+            units = 1.0, 1.0
+            self._booster.reset_parameter(in_units(self._theirs, *steps))
         key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
 
         def work(first: int, last: int) -> None:
             kernels.round_block(
-                first, last, lam, hess, keys, key, step, step_hess, self._grad, self._hess
+                first, last, lam, hess, keys, key, *steps, *units, self._grad, self._hess
             )
 
         run_rows(work, rows, self._threads)
