@@ -35,8 +35,8 @@ class Codes:
 def in_values(tree: Tree, binned: Binned) -> Tree:
     """The tree with ends of bins in place of their numbers.
 
-    Where all numbers go right, and missing values alone go left, children change sides: no bin ends
-    below the first one.
+    It is numbered as it will be when it is read. Where all numbers go right, and missing values
+    alone go left, children change sides: no bin ends below the first one.
     """
     is_none = tree.threshold < 0.0
     if is_none.any():
@@ -44,12 +44,11 @@ def in_values(tree: Tree, binned: Binned) -> Tree:
             np.where(is_none, one, other)
             for one, other in ((tree.right, tree.left), (tree.left, tree.right))
         )
-        turned = dataclasses.replace(
+        tree = dataclasses.replace(
             tree,
             left=left,
             right=right,
             threshold=np.where(is_none, float(binned.many.max()), tree.threshold),
             rule=np.where(is_none, tree.rule & ~GOES_LEFT, tree.rule),
         )
-        tree = parse_tree(tree_record(turned))
-    return with_ends(tree, binned)
+    return parse_tree(tree_record(with_ends(tree, binned)))
