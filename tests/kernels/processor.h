@@ -71,9 +71,16 @@ __attribute__((noinline)) T __shfl_xor_sync(unsigned, T value, int far) {
     return found;
 }
 
-int atomicAdd(int* sum, int value) {
-    int before = *sum;
+template <typename T>
+T atomicAdd(T* sum, T value) {
+    T before = *sum;
     *sum += value;
+    return before;
+}
+
+unsigned atomicMax(unsigned* most, unsigned value) {
+    unsigned before = *most;
+    *most = max(before, value);
     return before;
 }
 

@@ -77,10 +77,13 @@ def compiled(files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> cty
     """The kernels of these files as a library."""
     kernels = source(files)
     text = '#include "processor.h"\n' + kernels
-    for name in re.findall(r"__global__ .*?(\w+)\(Bound bound", kernels):
+    for name, given in re.findall(r"__global__ .*?(\w+)\(([^()]*)\) \{", kernels):
+        kinds = [re.sub(r"^const\s+", "", one.strip()).split()[0] for one in given.split(",")]
+        taken = "".join(f", {kind}* a{number}" for number, kind in enumerate(kinds))
+        passed = ", ".join(f"*a{number}" for number in range(len(kinds)))
         text += (
-            f'extern "C" void run_{name}(unsigned blocks, unsigned count, Bound* b, Call* c) {{\n'
-            f"    run_grid(blocks, count, [&] {{ {name}(*b, *c); }});\n}}\n"
+            f'extern "C" void run_{name}(unsigned blocks, unsigned count{taken}) {{\n'
+            f"    run_grid(blocks, count, [&] {{ {name}({passed}); }});\n}}\n"
         )
     folder = cache_folder() / "cuda-on-processor"
     folder.mkdir(parents=True, exist_ok=True)

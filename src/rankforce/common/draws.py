@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from rankforce.common.team import ALONE, Team
+from rankforce.common.types import Floats
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST_BITS = 14  # of a draw, by which those of all workers are counted
 
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ALL = 2**64 - 1
@@ -33,3 +36,21 @@ def hash_numbers(*numbers: int) -> np.uint64:
         z = ((z ^ (z >> 27)) * int(SECOND)) & _ALL
         z ^= z >> 31
     return np.uint64(z)
+
+
+def draw_share(draws: NDArray[np.uint64], share: float, team: Team = ALONE) -> Floats:
+    """1 for `share` of all workers' entries, exactly as many, those with the smallest draws.
+
+    >>> draw_share(np.array([7, 1, 5, 3], np.uint64), 0.5).tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    # How many draws begin alike; then those that begin as the last one that is in.
+    begins = (draws >> np.uint64(64 - FIRST_BITS)).astype(np.int64)
+    counts = np.sum(team.gather(np.bincount(begins, minlength=1 << FIRST_BITS)), axis=0)
+    count = min(max(round(share * int(counts.sum())), 1), int(counts.sum()))
+    before = np.cumsum(counts)
+    begin = int(np.searchsorted(before, count))
+    rest = count - int(before[begin] - counts[begin])
+    alike = np.concatenate(team.gather(draws[begins == begin]))
+    last = np.partition(alike, rest - 1)[rest - 1]
+    return np.where(draws <= last, 1.0, 0.0)

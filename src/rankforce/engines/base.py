@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
+from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree
 
 
@@ -82,19 +85,22 @@ class EngineKind(NamedTuple):
     parameters: Mapping[str, Callable[[Any], Any]] = {}
     # Those of them whose effect depends on trees before, which a resumed run does not know.
     unresumable: frozenset[str] = frozenset()
-    # The trees of a model of the engine's own library, as LightGBM's text; None for anything else.
+    # The trees of a model of the engine's own library, as its text; None for anything else.
     adopt: Callable[[Any], str | None] = _no_model
     # While it is open, engines opened on the same features share what they make of them; it gives
     # the parameters of its own that this needs. Engines of other seeds share what this one makes.
     share: Callable[..., AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
     # What it cannot do of what is asked, by parameters and categorical features, in words.
     lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
+    joins: bool = False  # whether it can be opened by a `team=`, over the rows of all its workers
+    forest: type[Forest] = Forest  # the form in which its trees are kept
+    on_gpu: bool = False  # device="cuda" is a choice
 
 
 FEW = 1 << 22  # values below which our trees take less time than LightGBM's, all of them seen
-DEFAULT, OWN = "lightgbm", "histogram"
+DEFAULT, OWN, PEER = "lightgbm", "histogram", "xgboost"
 # The module that has an engine's `KIND`: it is imported when the engine is used.
-_MODULES = {DEFAULT: "rankforce.engines.lightgbm", OWN: "rankforce.engines.histogram"}
+_MODULES = {name: f"rankforce.engines.{name}" for name in (DEFAULT, OWN, PEER)}
 _ADDED: dict[str, EngineKind] = {}
 
 
@@ -105,7 +111,7 @@ def find_engine(name: str | None = None) -> EngineKind:
     'lightgbm'
     >>> find_engine("abacus")
     Traceback (most recent call last):
-    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm' or 'histogram'
+    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm', 'histogram' or 'xgboost'
     """
     wanted = DEFAULT if name is None else name
     check_choice("engine", wanted, [*_MODULES, *_ADDED])
@@ -121,23 +127,44 @@ def open_engine(
     *,
     categorical: list[int],
     parameters: dict[str, Any],
+    team: Team = ALONE,
     **more: Any,
 ) -> Engine:
     """The engine of that name on these features; without a name the one that is fastest.
 
-    That is ours where a tree sees part of the rows or columns, or there are few of them, if it
-    takes the parameters (docs/adr/0029).
+    That is ours where a tree sees part of the rows or columns, where there are few of them, and
+    where they are in bins, if it takes the parameters (docs/adr/0029). Of a team, each worker has
+    the features of its own rows.
     """
     kind = find_engine(name)
+    if team.size > 1:
+        return _open_together(kind, features, team, categorical, parameters, more)
     rows, columns = features.shape
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
-    if name is None and (is_sampled or rows * columns < FEW):
+    is_binned = isinstance(features, Binned)  # which LightGBM would copy
+    if name is None and (is_sampled or is_binned or rows * columns < FEW):
         own = find_engine(OWN)
         kind = own if own.lacks(parameters, categorical) is None else kind
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:
         raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
     return kind.open(features, categorical=categorical, parameters=parameters, **more)
+
+
+def _open_together(
+    kind: EngineKind,
+    features: Any,
+    team: Team,
+    categorical: list[int],
+    parameters: dict[str, Any],
+    more: dict[str, Any],
+) -> Engine:
+    if not kind.joins:
+        names = " or ".join(repr(one.name) for one in engines() if one.joins)
+        raise RankforceError(
+            f"engine={kind.name!r} does not grow trees over several workers: choose {names}"
+        )
+    return kind.open(features, categorical=categorical, parameters=parameters, team=team, **more)
 
 
 def engines() -> list[EngineKind]:

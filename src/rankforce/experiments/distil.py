@@ -13,6 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
 from rankforce.common.threads import count_threads
 from rankforce.data.neighbours import add_neighbours
+from rankforce.data.queries import row_keys
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.compare import compare
 from rankforce.experiments.distilled import (
@@ -31,7 +32,6 @@ from rankforce.measures.metric import Metric
 from rankforce.models.model import Model
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import split_qid
-from rankforce.training.forces import row_keys
 from rankforce.training.loading import load
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.measures.metric import Measurable, Metric
@@ -63,8 +64,11 @@ class AnyObjective(Measurable):
         """The table, with functions as they are where a table has none."""
 
     @abstractmethod
-    def bind(self, labels: Any, index: QueryIndex) -> Ready:
-        """Do once per data set what labels alone decide, for queries that are indexed already."""
+    def bind(self, labels: Any, index: QueryIndex, *, team: Team = ALONE) -> Ready:
+        """Do once per data set what labels alone decide, for queries that are indexed already.
+
+        They may be a team's, each worker of which has some of the queries.
+        """
 
     def prepare(
         self, labels: Any, *, group: ArrayLike | None = None, qid: ArrayLike | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankforce.common.checks import check_choice, check_number
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.objective import Objective, OneObjective, PreferenceObjective
@@ -88,16 +89,20 @@ class Mixed(AnyObjective):
             return {"mix": parts, **rest}
         return {make.__name__: [one.described() for one in several], **copy.deepcopy(rest)}
 
-    def bind(self, labels: Any, index: QueryIndex) -> MixedPrepared:
+    def bind(self, labels: Any, index: QueryIndex, *, team: Team = ALONE) -> MixedPrepared:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
         from rankforce.forces.ready import MixedPrepared
 
         ready = [
             part.objective.bind_tier(
-                labels, index, above=part.above, leave_out_zeros=part.leave_out_zeros
+                labels,
+                index,
+                above=part.above,
+                leave_out_zeros=part.leave_out_zeros,
+                team=team,
             )
             if isinstance(part.objective, Objective)
-            else part.objective.bind(labels, index)
+            else part.objective.bind(labels, index, team=team)
             for part in self.parts
         ]
         return MixedPrepared(ready, self.weights, index, self.norm)

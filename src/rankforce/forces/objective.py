@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.base import AnyObjective, Pairs
@@ -113,12 +114,20 @@ class Objective(OneObjective):
         self.description = description
         self.cost = cost
 
-    def bind(self, labels: Any, index: QueryIndex) -> Prepared | PreparedList:
+    def bind(
+        self, labels: Any, index: QueryIndex, *, team: Team = ALONE
+    ) -> Prepared | PreparedList:
         """Do once per data set what labels alone decide, for queries that are indexed already."""
-        return self.bind_tier(labels, index, above=(), leave_out_zeros=False)
+        return self.bind_tier(labels, index, above=(), leave_out_zeros=False, team=team)
 
     def bind_tier(
-        self, labels: Any, index: QueryIndex, *, above: Sequence[str | None], leave_out_zeros: bool
+        self,
+        labels: Any,
+        index: QueryIndex,
+        *,
+        above: Sequence[str | None],
+        leave_out_zeros: bool,
+        team: Team = ALONE,
     ) -> Prepared | PreparedList:
         """The same, for pairs only that no source `above` tells apart."""
         # The kernels, and with them Numba, are imported on first use only.
@@ -128,12 +137,15 @@ class Objective(OneObjective):
         sources, rows = (self.source, *above), int(index.pointer[-1])
         column, *others = (label_column(labels, source, self.name, rows) for source in sources)
         tier = tiers_of(column, others, leave_out_zeros=leave_out_zeros)
+        is_tiered = any(team.gather(tier is not None))
+        if is_tiered and tier is None:
+            tier = np.zeros(rows, np.int64)
         if tier is not None:
             self._check_tier()
         if self.description.listwise is not None:
             is_list = self.description.listwise == "xendcg"
             return (PreparedList if is_list else PreparedPoints)(self, column, index)
-        return Prepared(self, column, index=index, tier=tier)
+        return Prepared(self, column, index=index, tier=tier, team=team)
 
     def _equal_costs(self, ready: Ready, scores: ArrayLike, threads: int) -> Floats:
         """What pairs of equal labels cost, where every pair weighs the same."""
@@ -261,7 +273,7 @@ class PreferenceObjective(OneObjective):
         super().__init__(NAME, seed=0, about=about, **rest)
         self.sigma = sigma
 
-    def bind(self, labels: Any, index: QueryIndex) -> PreparedPreferences:
+    def bind(self, labels: Any, index: QueryIndex, *, team: Team = ALONE) -> PreparedPreferences:
         """Sort the pairs of `labels` (a `RankingData`, or a dictionary) by query."""
         from rankforce.forces.prepared import PreparedPreferences
 

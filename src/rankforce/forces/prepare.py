@@ -36,13 +36,16 @@ def sort_labels(
     index: QueryIndex,
     description: Description,
     tier: NDArray[np.int64] | None = None,
+    *,
+    top: float = 0.0,
 ) -> tuple[Sorted, NDArray[np.int32]]:
     """Sort by query, tier and label; also the position of each place within its query.
 
-    A missing label comes last and is worth nothing.
+    A missing label comes last and is worth nothing. `top` is the largest label of data of which
+    these are a part.
     """
     sizes = index.sizes
-    label, number, gain = place_labels(labels, index, description)
+    label, number, gain = place_labels(labels, index, description, top=top)
     query = np.repeat(np.arange(len(sizes)), sizes)
     # Documents with the same label keep the order of places, so the sort must be stable.
     falling = len(gain) - 1 - number
@@ -57,7 +60,7 @@ def sort_labels(
 
 
 def place_labels(
-    labels: Floats, index: QueryIndex, description: Description
+    labels: Floats, index: QueryIndex, description: Description, *, top: float = 0.0
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
     """The label of each place as the objective sees it, which of the distinct ones that is, from
     the lowest up, and the gain of each of those."""
@@ -68,7 +71,7 @@ def place_labels(
     distinct, number = np.unique(label, return_inverse=True)
     known = distinct[distinct > -np.inf]
     try:
-        gain = known if description.label_term == "one" else _gains(description, known)
+        gain = known if description.label_term == "one" else _gains(description, known, top)
     except GainError as error:
         rows = np.flatnonzero(labels == error.label)
         raise RankforceError(f"row {rows[0]}: {error}") from None
@@ -76,9 +79,9 @@ def place_labels(
     return label, number.reshape(-1), gain
 
 
-def _gains(description: Description, distinct: Floats) -> Floats:
+def _gains(description: Description, distinct: Floats, top: float) -> Floats:
     if description.swaps == "err":
-        found = stop_probabilities(distinct, description.max_label, distinct.max(initial=0.0))
+        found = stop_probabilities(distinct, description.max_label, distinct.max(initial=top))
         # Below 1 even where 2^max_label is beyond float64: the kernels divide by 1 - R.
         return np.asarray(np.minimum(found, 1.0 - 2.0**-52))
     return gain_values(description.gain, distinct)
@@ -89,16 +92,21 @@ def label_order(
     index: QueryIndex,
     description: Description,
     tier: NDArray[np.int64] | None = None,
+    *,
+    top: float = 0.0,
 ) -> layout.LabelOrder:
-    """Everything that labels alone decide. Only documents of the same `tier` are paired."""
+    """Everything that labels alone decide. Only documents of the same `tier` are paired.
+
+    `top` is the largest label of data of which these are a part.
+    """
     sizes = index.sizes
-    plain, position = sort_labels(labels, index, description)
+    plain, position = sort_labels(labels, index, description, top=top)
     ideal = _ideals(plain, sizes, description)
     positive = _hits(plain, len(sizes)).astype(np.int32)
     strategy = _strategies(plain, index, description, positive)
     by_label, in_order = plain, np.zeros(len(labels), np.int64)
     if tier is not None:
-        by_label, position = sort_labels(labels, index, description, tier)
+        by_label, position = sort_labels(labels, index, description, tier, top=top)
         in_order = _at_positions(index.places(tier), position, index)
     pointer, classes = _classes(by_label, in_order, sizes)
     u, largest = _label_terms(by_label, index, description)

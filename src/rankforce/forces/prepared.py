@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_blocks, run_parts
 from rankforce.common.types import Floats
 from rankforce.data.preferences import check_preferences
@@ -69,6 +70,7 @@ class Prepared(_One):
         qid: ArrayLike | None = None,
         index: QueryIndex | None = None,
         tier: NDArray[np.int64] | None = None,
+        team: Team = ALONE,
     ) -> None:
         values = check_labels(labels, missing=tier is not None)
         super().__init__(
@@ -77,9 +79,10 @@ class Prepared(_One):
         self.objective = objective
         self.is_step = objective.cost.name == "sigmoid"
         what = objective.description
-        largest = int(self.sizes.max(initial=1))
-        ruled = make_rules(what, largest, objective.cost, is_tiered=tier is not None)
-        by_label = label_order(values, self.index, what, tier)
+        own = [int(self.sizes.max(initial=1)), float(np.fmax.reduce(values, initial=0.0))]
+        sizes, tops = zip(*team.gather(own), strict=True)
+        ruled = make_rules(what, max(sizes), objective.cost, is_tiered=tier is not None)
+        by_label = label_order(values, self.index, what, tier, top=max(tops))
         self._labels = by_label._replace(scale=by_label.scale * ruled.scale)
         self._rules = ruled
         self._data = (layout.Queries(*self.index), self._labels, ruled.tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankforce.kernels.compile import entry, kernel
+from rankforce.kernels.compile import entry, kernel, strict
 from rankforce.kernels.sets import splitmix64
 
 # Flags of a node.
@@ -121,13 +121,26 @@ def score_block(
         begin = end
 
 
+@strict
+def add_exactly(sums, at, value):
+    """Add to a sum, and what rounding lost to the one below it (Knuth's TwoSum)."""
+    old = sums[0, at]
+    total = old + value
+    part = total - old
+    sums[0, at] = total
+    sums[1, at] += (old - (total - part)) + (value - part)
+
+
 @entry
 def sum_block(first, last, leaf, lam, hess, sums):
-    """Sums of forces and hessians over the leaves, of the rows first..last-1."""
+    """Sums of forces and hessians over the leaves, of the rows first..last-1.
+
+    Each comes with what rounding lost: forces x 2 x leaves, then hessians.
+    """
     for row in range(np.uint64(first), np.uint64(last)):
         at = np.uint64(leaf[row])
-        sums[0, at] += lam[row]
-        sums[1, at] += hess[row]
+        add_exactly(sums[0], at, lam[row])
+        add_exactly(sums[1], at, hess[row])
 
 
 @entry
@@ -148,6 +161,18 @@ def largest_block(first, last, lam, hess):
     return force, second
 
 
+@entry
+def fix_block(first, last, lam, hess, grid, grid_hess, grad, second):
+    """Forces and hessians in float32, the smallest rounded to multiples of a power of 2."""
+    inverse = 1.0 / grid
+    inverse_hess = 1.0 / grid_hess
+    for row in range(np.uint64(first), np.uint64(last)):
+        force = np.float64(np.float32(-lam[row]))
+        own = np.float64(np.float32(hess[row]))
+        grad[row] = np.rint(force * inverse) * grid
+        second[row] = np.rint(own * inverse_hess) * grid_hess
+
+
 @kernel
 def throw_dice(lam, hess, inverse, inverse_hess, draw):
     """A force and a hessian in steps, up or down by chance: nothing is lost on average."""
@@ -158,8 +183,8 @@ def throw_dice(lam, hess, inverse, inverse_hess, draw):
 
 
 @entry
-def round_block(first, last, lam, hess, keys, key, step, step_hess, grad, second):
-    """Round to multiples of a step, by chance.
+def round_block(first, last, lam, hess, keys, key, step, step_hess, unit, unit_hess, grad, second):
+    """Round to multiples of a step, by chance; a unit is what one step is written as.
 
     The draw of a row depends on `key` and its own key alone. `grad` is what a booster minimises.
     """
@@ -168,5 +193,5 @@ def round_block(first, last, lam, hess, keys, key, step, step_hess, grad, second
     for row in range(np.uint64(first), np.uint64(last)):
         draw = splitmix64(key ^ keys[row])
         force, own = throw_dice(lam[row], hess[row], inverse, inverse_hess, draw)
-        grad[row] = -force * step
-        second[row] = own * step_hess
+        grad[row] = -force * unit
+        second[row] = own * unit_hess

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import check_threads, run_blocks
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, index_queries
@@ -50,7 +51,8 @@ class Scoreboard:
     `labels` are one per row, a dictionary of such by the name of their source, or a `RankingData`,
     which knows its queries. Else `group` has the sizes of the queries, `qid` one query id per row,
     `index` queries that are indexed already, with their `query_ids` for messages. `judged` are the
-    documents that an ideal ranking could have, if those are not the rows.
+    documents that an ideal ranking could have, if those are not the rows. The queries may be some
+    of a team's.
 
     >>> board = Scoreboard(["ndcg@10", "mrr"], [0, 1, 0, 2], group=[2, 2])
     >>> board.names
@@ -72,6 +74,7 @@ class Scoreboard:
         index: QueryIndex | None = None,
         query_ids: Sequence[Any] | NDArray[Any] | None = None,
         judged: Judged | None = None,
+        team: Team = ALONE,
     ) -> None:
         self.metrics = [make_metric(what) for what in _several(metrics)]
         if isinstance(labels, RankingData):
@@ -89,6 +92,7 @@ class Scoreboard:
         self._query_ids = query_ids
         self._judged = judged
         self._queries = layout.Queries(*self.index)
+        self._tops = self._find_tops(team)
         self._parts = self._plan(self._labels, self.index)
         self._settle()
 
@@ -154,10 +158,15 @@ class Scoreboard:
         board._columns = {metric.source: self._columns[metric.source]}
         return board
 
-    def _plan(self, labels: Mapping[str | None, Floats], index: QueryIndex) -> list[_Part]:
+    def _find_tops(self, team: Team) -> dict[str | None, float]:
+        """The largest label of each source, of all workers' and of all that are judged."""
         judged = 0.0 if self._judged is None else self._judged.labels.max(initial=0.0)
-        tops = {s: max(values.max(initial=0.0), judged) for s, values in self._labels.items()}
-        sources = {s: Source(values, float(tops[s])) for s, values in labels.items()}
+        own = [max(values.max(initial=0.0), judged) for values in self._labels.values()]
+        found = np.max(np.array(team.gather(np.array(own))), axis=0)
+        return dict(zip(self._labels, found.tolist(), strict=True))
+
+    def _plan(self, labels: Mapping[str | None, Floats], index: QueryIndex) -> list[_Part]:
+        sources = {s: Source(values, self._tops[s]) for s, values in labels.items()}
         parts = []
         for single in (False, True):
             rows = [

@@ -72,10 +72,12 @@ class Scorer(Protocol):
         ...
 
 
-FOREST, NETWORK = "forest", "network"
+FOREST, XGBOOST, NETWORK = "forest", "xgboost", "network"
+FORESTS = (FOREST, XGBOOST)  # by the form of their file
 # Kind -> the module and the class of its scorers, imported when a model of that kind is loaded.
 KINDS = {
     FOREST: ("rankforce.models.forest.forest", "Forest"),
+    XGBOOST: ("rankforce.models.forest.xgboost_forest", "XGBoostForest"),
     NETWORK: ("rankforce.models.network.network", "Network"),
 }
 

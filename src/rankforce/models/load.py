@@ -9,6 +9,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.models.base import Scorer
 from rankforce.models.folder import MANIFEST, read_manifests, state
 from rankforce.models.forest.forest import Forest, pandas_categories
+from rankforce.models.forest.xgboost_forest import XGBoostForest
 from rankforce.models.manifest import kind_of, parse_manifest, read_manifest
 from rankforce.models.model import Model
 from rankforce.models.outside import check_outside
@@ -17,7 +18,9 @@ READINGS = 100  # of a folder that somebody saves into at the same time
 
 
 def load_model(path: str | Path, *, base: Any = None, checks_base: bool = True) -> Model:
-    """Read a saved model, or a plain LightGBM text file; nothing in it is ever executed.
+    """Read a saved model, or a plain file of LightGBM's (text) or XGBoost's (JSON).
+
+    Nothing in it is ever executed.
 
     `base` is the model that it stands on, if it does; `checks_base=False` reads it without.
     """
@@ -56,7 +59,9 @@ def _load_folder(place: Path, base: Any, checks_base: bool) -> Model:
         return _put_on(model, base, file) if checks_base else model
     if failed and manifests[0][0].name == MANIFEST:
         raise failed[0]
-    return plain_model(_read(place / Forest.file), place / Forest.file, base=base)
+    files = [place / kind.file for kind in (Forest, XGBoostForest)]
+    file = next((one for one in files if one.exists()), files[0])
+    return plain_model(_read(file), file, base=base)
 
 
 def _scorer(place: Path, kind: type[Scorer], known: dict[str, Scorer]) -> Scorer:
@@ -67,7 +72,10 @@ def _scorer(place: Path, kind: type[Scorer], known: dict[str, Scorer]) -> Scorer
 
 
 def plain_model(content: bytes, place: Path, *, base: Any = None) -> Model:
-    """A model from LightGBM's text alone; `place` is where a mistake in it is."""
+    """A model from a booster's file alone; `place` is where a mistake in it is."""
+    if content.lstrip()[:1] == b"{":
+        forest = XGBoostForest.parse(content, place)
+        return _put_on(Model(forest, len(forest), {}, "XGBoost model"), base, place)
     forest = Forest.parse(content, place)
     model = Model(forest, len(forest), {}, "LightGBM model")
     model.categories = pandas_categories(forest, content.decode(), place)

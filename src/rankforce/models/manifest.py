@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.models.base import FOREST, NETWORK, Scorer, find_kind
+from rankforce.models.base import FOREST, NETWORK, XGBOOST, Scorer, find_kind
 from rankforce.models.curves import Curves
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ OUTSIDE = "outside"  # the model stands on one of another kind
 def manifest_of(model: Model, steps: int) -> dict[str, Any]:
     """What is to be known of a model with so many steps, as JSON can hold it."""
     scorer = model.scorer
-    maker = "torch" if scorer.kind == NETWORK else "lightgbm"
+    maker = {NETWORK: "torch", XGBOOST: "xgboost"}.get(scorer.kind, "lightgbm")
     return {
         "format": FORMAT,
         **({} if scorer.kind == FOREST else {"kind": scorer.kind}),
@@ -130,4 +130,5 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "unknown"
+        # What XGBoost without CUDA is called.
+        return _version("xgboost-cpu") if name == "xgboost" else "unknown"

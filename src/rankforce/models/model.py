@@ -14,7 +14,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.data.schema import Schema
-from rankforce.models.base import FOREST, NETWORK
+from rankforce.models.base import FORESTS, NETWORK
 from rankforce.models.curves import Curves
 from rankforce.models.folder import write_model
 from rankforce.models.manifest import manifest_of
@@ -58,14 +58,14 @@ class Model:
 
     def forest(self, what: str) -> Any:
         """The scorer, if it is one of trees; else `what` is refused."""
-        if self.scorer.kind != FOREST:
+        if self.scorer.kind not in FORESTS:
             raise RankforceError(f"{what} is for models of trees: this one is a {self.scorer.kind}")
         return self.scorer
 
     def network(self, what: str) -> Any:
         """The scorer, if it is a network; else `what` is refused."""
         if self.scorer.kind != NETWORK:
-            kind = "made of trees" if self.scorer.kind == FOREST else f"a {self.scorer.kind}"
+            kind = "made of trees" if self.scorer.kind in FORESTS else f"a {self.scorer.kind}"
             raise RankforceError(f"{what} is for networks: this model is {kind}")
         return self.scorer
 

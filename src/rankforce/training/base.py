@@ -12,7 +12,7 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema, kind_of
 from rankforce.engines.base import engines
-from rankforce.models.base import FOREST
+from rankforce.models.base import FORESTS
 from rankforce.models.forest.forest import digest
 from rankforce.models.forest.tree import Tree
 from rankforce.models.load import load_model, plain_model
@@ -67,8 +67,6 @@ def open_base(given: Any, kind: str = TREES) -> Base:
     """
     if given is None or (isinstance(given, str) and given == "regressor"):
         return NOTHING
-    if type(given).__module__ == "xgboost.core":
-        raise RankforceError("base is XGBoost's Booster: give the XGBRanker, which has predict(X)")
     model, given = _open(given)
     if model is None or kind not in (TREES, "linear"):
         return Base(outside=given)
@@ -86,7 +84,7 @@ def _open(given: Any) -> tuple[Model | None, Any]:
     if isinstance(given, (str, os.PathLike)):
         given = load_model(Path(given), checks_base=False)
     if isinstance(given, Model):
-        return given if given.scorer.kind == FOREST else None, make_ranker(given)
+        return given if given.scorer.kind in FORESTS else None, make_ranker(given)
     model = _forest(given)
     return model, given if model is None or hasattr(given, "predict") else make_ranker(model)
 
@@ -102,7 +100,7 @@ def _forest(given: Any) -> Model | None:
     model: Model | None = getattr(given, "model_", None)
     if model is None:
         raise RankforceError("base is a ranker that is not trained yet: call fit first")
-    return model if model.scorer.kind == FOREST else None
+    return model if model.scorer.kind in FORESTS else None
 
 
 def stand_on(base: Base, data: RankingData) -> RankingData:

@@ -337,7 +337,7 @@ class Committee:
         base = self.base.trees
         return dataclasses.replace(
             several[0],
-            scorer=Forest(_head([one.scorer for one in several]), list(base)),
+            scorer=type(several[0].scorer)(_head([one.scorer for one in several]), list(base)),
             used=len(base),
             parameters=self.parameters,
             objective=repr(self.objective),

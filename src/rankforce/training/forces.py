@@ -5,32 +5,20 @@ And how far they move the leaves of a tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.draws import GOLDEN, hash_keys, hash_numbers
+from rankforce.common.draws import draw_share, hash_keys, hash_numbers
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
-from rankforce.data.queries import QueryIndex
+from rankforce.data.queries import QueryIndex, row_keys
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.kernels import trees as kernels
 from rankforce.training.settings import Settings
-
-
-def row_keys(index: QueryIndex, rows: int) -> NDArray[np.uint64]:
-    """A number for each row from its query's key and its place within the query.
-
-    What is random about a row depends on these, so not on where its query stands in the file.
-    """
-    sizes = index.sizes
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    local = (np.arange(len(query)) - index.pointer[query]).astype(np.uint64)
-    with np.errstate(over="ignore"):
-        by_place = hash_keys(hash_keys(index.key)[query] + local * GOLDEN)
-    keys = np.empty(rows, np.uint64)
-    keys[index.row if len(index.row) else slice(None)] = by_place
-    return keys
 
 
 def shuffle_ties(index: QueryIndex, seed: int) -> QueryIndex:
@@ -52,13 +40,21 @@ class Forces:
     """Forces and hessians of a training set at any scores."""
 
     def __init__(
-        self, objective: AnyObjective, data: RankingData, settings: Settings, *, base_steps: int = 0
+        self,
+        objective: AnyObjective,
+        data: RankingData,
+        settings: Settings,
+        *,
+        base_steps: int = 0,
+        team: Team = ALONE,
     ) -> None:
         self._data = data
-        self._settings = settings
+        self.settings = settings
+        self.labels = data.labels
         self.keys = row_keys(data.index, data.rows)
         self.index = shuffle_ties(data.index, settings.seed)
-        self.ready = objective.bind(data, self.index)
+        self.ready = objective.bind(data, self.index, team=team)
+        self._team = team
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
         self._base_steps = base_steps  # schedules begin behind them
@@ -69,12 +65,12 @@ class Forces:
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
-        settings = self._settings
+        settings = self.settings
         self._bag(iteration)
         lam, hess = self.ready.gradients(
             scores,
             norm=settings.norm,
-            iteration=iteration - self._base_steps,
+            iteration=self.behind_base(iteration),
             threads=self._threads,
             out=self._out,
             bag=self._bag_queries,
@@ -101,23 +97,32 @@ class Forces:
     def shared_hessians(
         self, scores: Floats, leaf: NDArray[np.int32], leaves: int, iteration: int
     ) -> Floats:
-        """Second derivatives of pairs within one leaf, summed over each leaf."""
+        """Second derivatives of pairs within one leaf, summed over each leaf of all workers."""
         weight = self._bag(iteration)
         own = self._data.row_weight
         if own is not None:
             weight = own if weight is None else weight * own
-        return self.ready.shared_hessians(
+        own = self.ready.shared_hessians(
             scores,
             leaf,
             leaves,
-            norm=self._settings.norm,
-            iteration=iteration - self._base_steps,
+            norm=self.settings.norm,
+            iteration=self.behind_base(iteration),
             row_weight=weight,
             threads=self._threads,
         )
+        return np.asarray(np.sum(self._team.gather(own), axis=0))
+
+    def behind_base(self, iteration: int) -> int:
+        """The iteration as schedules count: they begin behind the base."""
+        return iteration - self._base_steps
+
+    def weights(self, iteration: int) -> tuple[Floats | None, Floats | None]:
+        """What rows count: their own weights, and 1 or 0 by the bag; None where all count 1."""
+        return self._data.row_weight, self._bag(iteration)
 
     def _weigh(self, iteration: int, *values: Floats) -> None:
-        for weight in (self._data.row_weight, self._bag(iteration)):
+        for weight in self.weights(iteration):
             if weight is not None:
                 for one in values:
                     one *= weight
@@ -130,7 +135,7 @@ class Forces:
 
     def _bag(self, iteration: int) -> Floats | None:
         """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""
-        settings = self._settings
+        settings = self.settings
         if settings.subsample >= 1.0 or settings.subsample_freq == 0:
             return None
         bag = iteration // settings.subsample_freq
@@ -140,11 +145,11 @@ class Forces:
         return self._bag_weight
 
     def _draw_bag(self, bag: int) -> Floats:
-        settings, index = self._settings, self._data.index
+        settings, index = self.settings, self._data.index
         key = hash_numbers(settings.seed, bag)
         if settings.subsample_by != "query":
-            return _draw_share(hash_keys(self.keys ^ key), settings.subsample)
-        chosen = _draw_share(hash_keys(index.key ^ key), settings.subsample)
+            return draw_share(hash_keys(self.keys ^ key), settings.subsample, self._team)
+        chosen = draw_share(hash_keys(index.key ^ key), settings.subsample, self._team)
         self._bag_queries = chosen
         by_place = np.repeat(chosen, index.sizes)
         by_row = np.empty(self._data.rows)
@@ -152,28 +157,40 @@ class Forces:
         return by_row
 
 
-def _draw_share(draws: NDArray[np.uint64], share: float) -> Floats:
-    """1 for `share` of the entries, exactly as many as that, those with the smallest draws."""
-    count = max(round(share * len(draws)), 1)
-    chosen = np.zeros(len(draws))
-    chosen[np.argpartition(draws, min(count, len(draws)) - 1)[:count]] = 1.0
-    return chosen
-
-
 def sum_leaves(
-    leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, *, threads: int
+    leaf: NDArray[np.int32],
+    leaves: int,
+    lam: Floats,
+    hess: Floats,
+    *,
+    threads: int,
+    team: Team = ALONE,
 ) -> tuple[Floats, Floats]:
-    """Sums of forces and of hessians over each leaf, the same for every number of threads."""
+    """Sums of forces and of hessians over each leaf, the same for every number of threads.
+
+    They are added up in twice the precision, so that they do not depend on how rows are shared out
+    among workers either, unless a sum lies within 2^-100 of the middle between two numbers.
+    """
 
     def work(first: int, last: int) -> Floats:
-        sums = np.zeros((2, leaves))
+        sums = np.zeros((2, 2, leaves))
         kernels.sum_block(first, last, leaf, lam, hess, sums)
         return sums
 
-    total = np.zeros((2, leaves))
-    for part in run_rows(work, len(leaf), threads):
-        total += part
+    own = _join_sums(run_rows(work, len(leaf), threads), leaves)
+    total = _join_sums(team.gather(own), leaves).sum(axis=1)
     return total[0], total[1]
+
+
+def _join_sums(parts: Iterable[Floats], leaves: int) -> Floats:
+    """The sum of sums that come with what rounding lost of them, along the axis before the last."""
+    total = np.zeros((2, 2, leaves))
+    for part in parts:
+        old, value = total[:, 0].copy(), part[:, 0]
+        total[:, 0] += value
+        more = total[:, 0] - old
+        total[:, 1] += (old - (total[:, 0] - more)) + (value - more) + part[:, 1]
+    return total
 
 
 def leaf_steps(force: Floats, hess: Floats, *, l1: float = 0.0, l2: float = 0.0) -> Floats:

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.kernels import trees as kernels
-from rankforce.models.forest.forest import Forest
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, route
 from rankforce.models.model import Model
 from rankforce.models.network.library import load_torch
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
+from rankforce.training.binning import bin_sets
 from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.forces import leaf_steps, sum_leaves
@@ -37,15 +38,37 @@ def fit(
     callbacks: Sequence[Callback] = (),
     wish: Wish = NO_WISH,
     base: Base = NOTHING,
+    team: Team = ALONE,
 ) -> Model:
-    """Train a model; `wish` is what callbacks say about the decision to stop."""
+    """Train a model; `wish` is what callbacks say about the decision to stop.
+
+    Each worker of a `team` calls it with its own queries, consecutive ones in the order of ranks,
+    and gets the same model. Callbacks and checkpoints are worker 0's.
+    """
+    try:
+        return _fit(Job(settings, train, valid, callbacks, wish, base, team))
+    except BaseException as error:
+        team.fail(str(error) or type(error).__name__)
+        raise
+
+
+def _fit(job: Job) -> Model:
     kind: Callable[..., Run] = Boosting
+    settings = job.settings
+    if job.team.size > 1 and settings.kind != TREES:
+        raise RankforceError(
+            f"model={settings.kind!r} does not train over several workers: choose 'trees'"
+        )
     if settings.kind != TREES:
         load_torch()  # for what to install
         from rankforce.training.network.descent import Descent
 
         kind = Descent
-    return carry_out(kind(Job(settings, train, valid, callbacks, wish, base)))
+    elif settings.device == "cuda":
+        from rankforce.training.on_gpu import GpuBoosting
+
+        kind = GpuBoosting
+    return carry_out(kind(job))
 
 
 class Boosting(Run):
@@ -62,20 +85,25 @@ class Boosting(Run):
             _check_resumable(settings)
         super().__init__(job, base_steps=self.first or fitted, steps=settings.n_estimators)
         self.before = self.scores[0]
+        self._say_start()
+        # What new trees are grown on and walked on: those of a base take the features themselves.
+        self.features = bin_sets(
+            [one.data for one in self.sets], settings, self.progress.say, team=self.team
+        )
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)
 
     def _open_engine(self, data: RankingData) -> Engine:
         settings = self.settings
-        self._say_start()
         engine = open_engine(
             settings.engine,
-            data.features,
+            self.features[0],
             feature_names=data.feature_names,
             categorical=data.categorical,
             parameters=settings.engine_parameters(),
             seed=settings.seed,
             threads=self.threads,
+            team=self.team,
         )
         self.progress.say(engine.how)
         for name, value in (("step", "exact-newton"), ("split", "least-squares")):
@@ -88,7 +116,8 @@ class Boosting(Run):
         """An empty model, or the trees that a checkpoint has."""
         base = self.base
         ranges = base.widen(self.engine.ranges)
-        forest = Forest.on(data.feature_names, ranges, self.engine.about, base.trees)
+        form = find_engine(self.settings.engine).forest
+        forest = form.on(data.feature_names, ranges, self.engine.about, base.trees)
         model = self._new_model(forest, base)
         found = self._find_earlier(model)
         if found is not None:
@@ -100,23 +129,25 @@ class Boosting(Run):
             self._replay(model.trees)
             return model
         self.watch.take(found.history, model.steps)
-        self._score(model.trees[:-1])
+        self._score(model.trees[: self.first], is_own=False)
+        self._score(model.trees[self.first : -1])
         self.before = self.scores[0].copy()
-        self._score(model.trees[-1:])
+        self._score(model.trees[max(self.first, model.steps - 1) :])
         return model
 
-    def _score(self, trees: Sequence[Tree]) -> None:
-        """Add trees that are there to all scores."""
+    def _score(self, trees: Sequence[Tree], *, is_own: bool = True) -> None:
+        """Add trees that are there to all scores; those of a base are not the run's own."""
         nodes = stack(trees)
-        for one, scores in zip(self.sets, self.scores, strict=True):
-            add_scores(nodes, one.data.features, scores, threads=self.threads)
+        for one, own, scores in zip(self.sets, self.features, self.scores, strict=True):
+            features = own if is_own else one.data.features
+            add_scores(nodes, features, scores, threads=self.threads)
 
     def _replay(self, trees: Sequence[Tree]) -> None:
         """Measure trees that are there: those of a base, or for tests that look at queries."""
         for number, tree in enumerate(trees, start=1):
             if number == len(trees):
                 self.before = self.scores[0].copy()
-            self._score([tree])
+            self._score([tree], is_own=number > self.first)
             self.watch.look(self.scores[1:])
 
     def go(self) -> None:
@@ -129,9 +160,7 @@ class Boosting(Run):
             begun = perf_counter()
             lam, hess = self._forces(iteration)
             pushed = perf_counter()
-            second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
-            rows = self.forces.bag_rows(iteration)
-            grown = self.engine.grow(lam, second, iteration, self.forces.keys, rows)
+            grown = self._grow(lam, hess, iteration)
             if grown is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break
@@ -145,6 +174,11 @@ class Boosting(Run):
             return self.forces.at_labels(self.scores[0], iteration)
         return self.forces.at(self.scores[0], iteration)
 
+    def _grow(self, lam: Floats, hess: Floats, iteration: int) -> Grown | None:
+        second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
+        rows = self.forces.bag_rows(iteration)
+        return self.engine.grow(lam, second, iteration, self.forces.keys, rows)
+
     def _add(self, grown: Grown, lam: Floats, hess: Floats, iteration: int) -> None:
         """Set the values of the leaves and move all scores."""
         tree, leaf = grown
@@ -153,26 +187,36 @@ class Boosting(Run):
             values = self._steps(leaf, tree.leaves, lam, hess, iteration)
         rate = self.settings.rate(iteration - self.model.base_steps)
         final = tree.with_values(rate * values, rate)
-        nodes = stack([tree])
-        for number, (one, scores) in enumerate(zip(self.sets, self.scores, strict=True)):
-            if number:
-                leaf = route(tree, nodes, one.data.features, threads=self.threads)
-            _move(leaf, final.leaf_value, scores, self.threads)
+        self._move(tree, leaf, final.leaf_value)
         self.model.trees.append(final)
         self.model.used = self.model.steps
+
+    def _move(self, tree: Tree, leaf: NDArray[np.int32], values: Floats) -> None:
+        """Add the values of leaves to all scores; `leaf` is that of each training row."""
+        nodes = stack([tree])
+        for number, (features, scores) in enumerate(zip(self.features, self.scores, strict=True)):
+            if number:
+                leaf = route(tree, nodes, features, threads=self.threads)
+            _add_values(leaf, values, scores, self.threads)
 
     def _steps(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
     ) -> Floats:
-        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads)
+        force, second = self._sum_leaves(leaf, leaves, lam, hess)
         if self.settings.step == "exact-newton" and iteration >= self.model.base_steps:
             shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
             second = np.maximum(second - shared, 0.0)
         return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
 
+    def _sum_leaves(
+        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats
+    ) -> tuple[Floats, Floats]:
+        return sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
+
     def _nothing(self) -> str:
         data = self.sets[0].data
-        if len(np.unique(data.labels)) < 2 and not data.sources and data.preferences is None:
+        labels = np.concatenate(self.team.gather(np.unique(data.labels)))
+        if len(np.unique(labels)) < 2 and not data.sources and data.preferences is None:
             return "all labels are the same: there is nothing to learn"
         return "no split is worth it: fewer min_child_samples, or more data, may help"
 
@@ -185,5 +229,5 @@ def _check_resumable(settings: Settings) -> None:
         raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")
 
 
-def _move(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:
+def _add_values(leaf: NDArray[np.int32], values: Floats, scores: Floats, threads: int) -> None:
     run_rows(lambda a, b: kernels.add_block(a, b, leaf, values, scores), len(scores), threads)

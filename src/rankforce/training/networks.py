@@ -7,6 +7,7 @@ from typing import Any
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
+from rankforce.engines.base import find_engine
 from rankforce.training.settings_table import DEFAULT, NETWORKS, TABLE
 
 TREES, MODULE = "trees", "module"
@@ -52,10 +53,10 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} is a setting of {of}, and the model is {kind!r}: leave it out"
             )
     if kind == TREES:
-        if said.get("device") == "cuda":
+        if said.get("device") == "cuda" and not find_engine(said.get("engine")).on_gpu:
             raise RankforceError(
-                "device is 'cuda', and trees are grown on the CPU: choose 'cpu', or a network as "
-                "model"
+                "device is 'cuda', and trees are grown on the CPU: choose 'cpu', a network as "
+                "model, or engine='xgboost'"
             )
         return dict(given)
     if isinstance(said.get("base"), str) and said["base"] == "regressor":

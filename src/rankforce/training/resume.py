@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rankforce.common.checksums import join_checksums
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.columns import COLUMNS
 from rankforce.data.ranking_data import RankingData
@@ -70,27 +75,61 @@ def _plain(value: Any) -> Any:
     return repr(value)
 
 
-def fingerprint(data: RankingData, base: Floats | None) -> dict[str, Any]:
-    """Enough of a data set to notice another one; features are looked at in a sample of rows."""
-    rows = data.rows
+def fingerprint(data: RankingData, base: Floats | None, team: Team = ALONE) -> dict[str, Any]:
+    """Enough of a data set to notice another one; features are looked at in a sample of rows.
+
+    That of a team is the same as that of one who has the rows of all workers, in order of rank.
+    """
+    counts = [*itertools.accumulate(team.gather(data.rows), initial=0)]
+    first, rows = counts[team.rank], counts[-1]
     chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, 512)).astype(np.int64))
+    own = chosen[(first <= chosen) & (chosen < first + data.rows)] - first
     marks = {
-        "rows": rows,
-        "queries": len(data.sizes),
-        "features": int(data.features.shape[1]),
         "labels": _mark(data.labels),
         "sizes": _mark(data.sizes),
         "query ids": _mark(data.index.key),
-        "order of rows": _mark(data.index.row),
+        "order of rows": _mark(_order_of_rows(data, first, team)),
         "weights": _mark(data.row_weight),
         "scores to start from": _mark(base),
-        "sample of features": _mark(to_dense(as_source(data.features).take(chosen))),
+        "sample of features": _mark(to_dense(as_source(data.features).take(own))),
     }
     marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
     marks |= {name: _mark(data.beside[name]) for name in _BESIDE if data.beside[name] is not None}
-    if data.preferences is not None:
-        marks["preferences"] = _mark(np.stack([np.asarray(v, float) for v in data.preferences]))
-    return marks
+    marks |= _mark_preferences(data, first, team)
+    counted = {
+        "rows": rows,
+        "queries": sum(team.gather(len(data.sizes))),
+        "features": int(data.features.shape[1]),
+    }
+    return counted | _join_marks(team.gather(marks))
+
+
+def _order_of_rows(data: RankingData, first: int, team: Team) -> NDArray[np.int64]:
+    """The row of each place, counted over all workers; nothing where all places are rows."""
+    row: NDArray[np.int64] = data.index.row
+    is_grouped = not any(team.gather(len(row)))
+    if is_grouped:
+        return row
+    return first + (row if len(row) else np.arange(data.rows))
+
+
+def _mark_preferences(data: RankingData, first: int, team: Team) -> dict[str, list[int] | None]:
+    """That of all pairs, at worker 0: others have none."""
+    if data.preferences is None:
+        return {}
+    hi, lo, weight = (np.asarray(values, float) for values in data.preferences)
+    pairs = np.concatenate(team.gather(np.stack([hi + first, lo + first, weight])), axis=1)
+    return {"preferences": None if team.rank else _mark(pairs)}
+
+
+def _join_marks(parts: Sequence[Mapping[str, list[int] | None]]) -> dict[str, int | None]:
+    """Marks of all workers' values, by those of each worker's."""
+    found: dict[str, int | None] = {}
+    for name in parts[0]:
+        marks = [part[name] for part in parts]
+        known = [(mark[0], mark[1]) for mark in marks if mark is not None]
+        found[name] = join_checksums(known) if known else None
+    return found
 
 
 # Columns that no other mark is of.
@@ -114,14 +153,35 @@ def plain_origin(data: RankingData) -> dict[str, Any]:
     return kept
 
 
-def _mark(values: Any) -> int | None:
-    return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())
+def _mark(values: Any) -> list[int] | None:
+    """Checksum of values, and the number of their bytes."""
+    if values is None:
+        return None
+    content = np.ascontiguousarray(values).tobytes()
+    return [zlib.crc32(content), len(content)]
 
 
 def _rates(rate: Any, trees: int) -> Any:
     """The rates of the trees that are there: those to come may change."""
     rates = rate[:trees] if isinstance(rate, list) else [rate] * trees
     return rates[0] if len({*rates}) == 1 else rates
+
+
+def share_model(found: Model | None, team: Team) -> Model | None:
+    """What worker 0 has found, at every worker."""
+    if team.size == 1:
+        return found
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        if found is not None:
+            found.save(place, steps=found.steps)
+        files = {one.name: np.fromfile(one, np.uint8) for one in place.iterdir()}
+        told = team.gather(files)[0]
+        if team.rank == 0 or not told:
+            return found
+        for name, content in told.items():
+            (place / name).write_bytes(content.tobytes())
+        return load_model(place, checks_base=False)
 
 
 def resume(path: str | Path, parameters: dict[str, Any], data: dict[str, Any]) -> Model | None:

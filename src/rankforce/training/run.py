@@ -13,10 +13,12 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.models.model import Model
+from rankforce.training.alike import check_alike
 from rankforce.training.base import Base
 from rankforce.training.callbacks.base import (
     FAILED,
@@ -37,7 +39,14 @@ from rankforce.training.callbacks.stopping import EarlyStopping
 from rankforce.training.callbacks.theirs import Wish, check_wish
 from rankforce.training.eval_functions import OfRows
 from rankforce.training.forces import Forces
-from rankforce.training.resume import fingerprint, plain_origin, record, resume, same_rows
+from rankforce.training.resume import (
+    fingerprint,
+    plain_origin,
+    record,
+    resume,
+    same_rows,
+    share_model,
+)
 from rankforce.training.settings import Settings
 from rankforce.training.watch import Watch, deciding_set, make_metrics
 
@@ -59,6 +68,7 @@ class Job(NamedTuple):
     callbacks: Sequence[Callback]
     wish: Wish
     base: Base
+    team: Team = ALONE
 
 
 class Run(ABC):
@@ -70,25 +80,30 @@ class Run(ABC):
     before: Floats  # scores of the training set, a step earlier
 
     def __init__(self, job: Job, *, base_steps: int, steps: int) -> None:
-        settings, train, valid, callbacks, wish, base = job
+        settings, train, valid, callbacks, wish, base, team = job
         self.settings = settings
+        self.team = team
         self.base = base
         self.base_steps = base_steps
         self.objective = settings.make_objective()
-        self.marks = [fingerprint(one.data, one.base) for one in (train, *valid)]
+        check_alike([train, *valid], team)
+        self.marks = [fingerprint(one.data, one.base, team) for one in (train, *valid)]
         self.sets = _check_sets([train, *valid], self.marks)
         self.threads = settings.thread_count
         self.total = base_steps + steps
         self.stopped_at: int | None = None  # number of steps, where a callback decided
-        self.progress = Progress(self.total, settings.progress, step=self.step)
-        self.watch = make_watch(settings, self.objective, valid, self.marks, wish)
+        is_told = False if team.rank else settings.progress
+        self.progress = Progress(self.total, is_told, step=self.step)
+        self.watch = make_watch(settings, self.objective, valid, self.marks, wish, team)
         self.callbacks = self._make_callbacks(callbacks, wish)
-        self.forces = Forces(self.objective, train.data, settings, base_steps=base_steps)
+        self.forces = Forces(self.objective, train.data, settings, base_steps=base_steps, team=team)
         self.scores = [start_scores(one) for one in self.sets]
 
     def _make_callbacks(self, given: Sequence[Callback], wish: Wish) -> list[Callback]:
-        """The user's, and those that settings ask for, around them."""
+        """The user's, and those that settings ask for, around them; all at worker 0."""
         settings = self.settings
+        if self.team.rank:
+            return []
         own: list[Callback] = [self.progress, *given]
         if settings.checkpoint:
             own.append(Checkpoint(settings.checkpoint, settings.checkpoint_every, self._settle))
@@ -144,7 +159,10 @@ class Run(ABC):
     def _find_earlier(self, model: Model) -> Model | None:
         """What a checkpoint has of this very run."""
         place = self.settings.checkpoint
-        found = resume(place, model.parameters, model.data) if place else None
+        found = None
+        if place and not self.team.rank:
+            found = resume(place, model.parameters, model.data)
+        found = share_model(found, self.team)
         if found is not None:
             model.diagnostics, model.base_mark = found.diagnostics, found.base_mark
             self.progress.say(f"resumed from {place} with {found.steps} {self.step}s")
@@ -180,7 +198,8 @@ class Run(ABC):
             self.threads,
         )
         del self.before
-        return tell_start(self.callbacks, start)
+        is_over: bool = self.team.gather(tell_start(self.callbacks, start))[0]
+        return is_over
 
     def _tell_step(
         self, iteration: int, begin: int, lam: Floats, hess: Floats, seconds: Seconds
@@ -203,11 +222,14 @@ class Run(ABC):
             self.watch.best,
             seconds,
         )
+        is_over: bool
         try:
-            return tell_step(self.callbacks, moment)
+            is_over = tell_step(self.callbacks, moment)
         except StopTraining as stop:
             self.stopped_at = stop.trees
-            return True
+            is_over = True
+        is_over, self.stopped_at = self.team.gather([is_over, self.stopped_at])[0]
+        return is_over
 
     def _settle(self, done: int, finished: bool) -> None:
         """Decide how many of the steps make the scores."""
@@ -243,6 +265,7 @@ def carry_out(run: Run) -> Model:
         run.go()
         status = FINISHED
     except KeyboardInterrupt:
+        run.team.fail("it was interrupted")
         if not run.done:
             raise
         run.end(f"interrupted: the model has the {run.done} {run.step}s so far")
@@ -258,6 +281,7 @@ def make_watch(
     valid: Sequence[ScoredSet],
     marks: Sequence[Mapping[str, Any]],
     wish: Wish,
+    team: Team = ALONE,
 ) -> Watch:
     """What follows the metrics; `marks` are those of the training set, and of all others."""
     metrics = make_metrics(
@@ -274,6 +298,7 @@ def make_watch(
         rounds=settings.early_stopping_rounds,
         min_delta=settings.min_delta,
         threads=settings.thread_count,
+        team=team,
     )
 
 

@@ -76,7 +76,8 @@ class Settings(Values):
     def engine_parameters(self) -> dict[str, Any]:
         """What an engine is opened with: settings of trees, and parameters of its own."""
         in_bag = self.subsample if self.subsample_freq else 1.0
-        return self._of("trees") | {"in_bag": in_bag} | self.passed
+        where = {} if self.device is None else {"device": self.device}
+        return self._of("trees") | {"in_bag": in_bag} | where | self.passed
 
 
 def make_settings(given: dict[str, Any], **more: Any) -> Settings:

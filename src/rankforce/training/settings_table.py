@@ -281,8 +281,8 @@ class Values:
         None, "length that the gradient of a batch has at most",
         Range(0.0, whole=False, above=True))
     device: str | None = _run(
-        None, "where a network learns and scores", ("cpu", "cuda"), option="--device", unset="cpu",
-        free=True, noted=True)
+        None, "where a network, or engine 'xgboost', learns", ("cpu", "cuda"), option="--device",
+        unset="cpu", free=True, noted=True)
 
     eval_metric: Any = _training(
         None, "metrics to watch, with commas; the first one decides", option="--metric",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.evaluation.scorecard import Scorecard
@@ -154,7 +155,7 @@ class Trail:
 
 
 class Watch:
-    """Follows the metrics of several data sets.
+    """Follows the metrics of several data sets, of which each worker of a team has some queries.
 
     The first metric on the set called `deciding` decides, or there the scorecard that the metrics
     are of. Without such a set nothing is decided.
@@ -169,7 +170,9 @@ class Watch:
         rounds: int | None,
         min_delta: float,
         threads: int,
+        team: Team = ALONE,
     ) -> None:
+        _check_metrics(metrics, team)
         self.metrics: list[Any] = _settled(metrics, sets[0][1]) if sets else list(metrics)
         self.deciding = deciding
         # A number from a function of others does not say whether it is to be high or low.
@@ -178,12 +181,13 @@ class Watch:
         self._rounds = rounds
         self._min_delta = min_delta
         self._threads = threads
+        self._team = team
         self._counted = 0  # values that `best` has seen
         self._best: int | None = None
         self._sets = [data for _, data in sets]
         of_queries = [metric for metric in self.metrics if isinstance(metric, Metric)]
-        self._boards = [_make_board(of_queries, name, data) for name, data in sets]
-        self._weights = [data.metric_weight for _, data in sets]
+        self._boards = [_make_board(of_queries, name, data, team) for name, data in sets]
+        self._weights = [_all_weights(data, team) for _, data in sets]
         weights = dict(zip(self.names, self._weights, strict=True))
         self._trail = None if deciding is None else _make_trail(metrics, weights[deciding])
         if self._trail is not None and min_delta:
@@ -196,7 +200,8 @@ class Watch:
         """Evaluate every set at its scores, and remember."""
         found = []
         for number, (name, values) in enumerate(zip(self.names, scores, strict=True)):
-            per_query = self._boards[number].values(values, threads=self._threads)
+            own = self._boards[number].values(values, threads=self._threads)
+            per_query = np.concatenate(self._team.gather(own), axis=1)
             if self._trail is not None and self.sees_queries and name == self.deciding:
                 self._trail.add(per_query[: len(self._trail.card)])
             means = self._means(number, per_query, values)
@@ -307,9 +312,24 @@ def _check_once(metrics: Sequence[Metric | OfAllRows | OfRows]) -> None:
         raise RankforceError(f"the metric {twice} is asked for twice")
 
 
-def _make_board(metrics: Sequence[Metric], name: str, data: RankingData) -> Scoreboard:
+def _check_metrics(metrics: Sequence[Any], team: Team) -> None:
+    whole = next((one for one in metrics if isinstance(one, OfRows)), None)
+    if whole is not None and team.size > 1:
+        raise RankforceError(
+            f"{whole.name} takes labels first, as in LightGBM and XGBoost, and no worker has all "
+            "rows: make rf.metric(f) of a function f(scores, labels) of one query"
+        )
+
+
+def _all_weights(data: RankingData, team: Team) -> Floats | None:
+    """Weights of all workers' queries."""
+    found = team.gather(data.metric_weight)
+    return None if found[0] is None else np.concatenate(found)
+
+
+def _make_board(metrics: Sequence[Metric], name: str, data: RankingData, team: Team) -> Scoreboard:
     try:
-        return Scoreboard(metrics, data)
+        return Scoreboard(metrics, data, team=team)
     except ValueError as error:
         raise RankforceError(f"{name}: {error}") from None
 

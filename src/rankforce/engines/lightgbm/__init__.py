@@ -8,4 +8,4 @@ from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.engines.lightgbm.parameters import OWN, UNRESUMABLE
 from rankforce.engines.shared_bins import share
 
-KIND = EngineKind("lightgbm", LightGBM, OWN, UNRESUMABLE, adopt, share)
+KIND = EngineKind("lightgbm", LightGBM, OWN, UNRESUMABLE, adopt, share, joins=True)

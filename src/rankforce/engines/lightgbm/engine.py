@@ -13,23 +13,29 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
+from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
 from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
-from rankforce.engines.lightgbm.constraints import MONOTONE, for_features
+from rankforce.engines.constraints import MONOTONE, for_features
+from rankforce.engines.lightgbm.binned import make_dataset, own_bins, with_ends
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
     plain_errors,
     said_once,
 )
+from rankforce.engines.lightgbm.network import Network
 from rankforce.engines.lightgbm.parameters import (
     LEAF_RULES,
     choose_histograms,
     for_all_rows,
+    in_units,
     translated,
 )
+from rankforce.engines.lightgbm.sample import find_bins
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
 from rankforce.kernels import trees as kernels
@@ -58,6 +64,7 @@ class LightGBM:
         parameters: dict[str, Any],
         seed: int,
         threads: int,
+        team: Team = ALONE,
     ) -> None:
         parameters = for_all_rows(parameters)
         theirs = for_features(translated(parameters), feature_names, categorical)
@@ -68,17 +75,26 @@ class LightGBM:
         self.leaf_rules = [] if self._histograms.quantised else sorted(LEAF_RULES & {*theirs})
         directions = " ".join(map(str, theirs.get(MONOTONE, ())))
         self.about = {MONOTONE: directions} if directions else {}
-        self._features = features = in_memory(features)
+        is_binned = isinstance(features, Binned)
+        self._features = features = features if is_binned else in_memory(features)
         lgb = import_lightgbm()
         note_lost_threads(threads)
-        note_negative(features, feature_names, categorical)
+        if not is_binned:
+            note_negative(features, feature_names, categorical)
         self._seed = seed
         self._threads = threads
+        self._team, self._network = team, Network(team)
+        # LightGBM reads integer histograms of several machines with the width that its own rows
+        # need: they are sums of whole numbers there, which are exact as well.
+        self._is_whole = self._histograms.quantised and team.size > 1
+        self._theirs = theirs
         self._samples_columns = bool({"feature_fraction", "feature_fraction_bynode"} & {*theirs})
         self._parameters = {**theirs, **self._fixed(seed, threads)}
+        if is_binned:
+            self._parameters |= own_bins(features)
         names = plain_names(feature_names)
         dataset = binned(self._bin, self._parameters, features, names, categorical)
-        with said_once():
+        with self._network.open(), said_once():
             self._booster = lgb.Booster(self._parameters, dataset)
         self._grad = np.empty(features.shape[0], np.float32)
         self._hess = np.empty(features.shape[0], np.float32)
@@ -90,6 +106,8 @@ class LightGBM:
     def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
         """LightGBM's data set, some feature of which can split."""
         lgb = import_lightgbm()
+        if isinstance(features, Binned):
+            return make_dataset(features, names, self._parameters)
         rows, columns = features.shape
         with said_once():  # on next to nothing: whether the parameters are sound
             alone = self._parameters | {"num_threads": 1}
@@ -100,6 +118,7 @@ class LightGBM:
                 np.zeros(rows, np.float32),
                 feature_name=names,
                 categorical_feature=categorical,
+                reference=find_bins(features, names, categorical, self._parameters, self._team),
                 params=self._parameters,
                 free_raw_data=True,
             ).construct()
@@ -112,12 +131,15 @@ class LightGBM:
         """What makes a tree depend on data, parameters and seed alone."""
         fixed = {"objective": "none", "verbosity": -1, "num_threads": threads, "seed": seed}
         fixed |= {"deterministic": True, "learning_rate": 1.0}
-        if self._histograms.quantised:
+        if self._team.size > 1:
+            fixed |= {"num_machines": self._team.size, "tree_learner": "data"}
+            fixed |= {"pre_partition": True}
+        if self._histograms.quantised and not self._is_whole:
             fixed |= {"use_quantized_grad": True, "num_grad_quant_bins": self._histograms.bins}
             # We round, and set the values of leaves, ourselves.
             fixed |= {"stochastic_rounding": False, "quant_train_renew_leaf": False}
             return fixed | {"force_row_wise": True}
-        return fixed | {"force_col_wise": True}
+        return fixed | {"force_row_wise" if self._is_whole else "force_col_wise": True}
 
     def grow(
         self,
@@ -153,13 +175,15 @@ class LightGBM:
                 self._booster.reset_parameter({"feature_fraction_seed": self._draw(iteration)})
             return self._grad, self._hess
 
-        with plain_errors():
+        with plain_errors(), self._network.open():
             self._booster.update(fobj=forces)
         text = self._booster.model_to_string(num_iteration=1, start_iteration=self._grown)
         blocks = split_model(text)[1]
         tree = parse_tree(blocks[0]) if blocks else None
         self._grown += len(blocks)
-        return None if tree is None or tree.leaves == 1 else tree
+        if tree is None or tree.leaves == 1:
+            return None
+        return with_ends(tree, self._features) if isinstance(self._features, Binned) else tree
 
     def _find_leaves(self, tree: Tree) -> NDArray[np.int32]:
         """The leaf of every training row in the tree just grown.
@@ -199,12 +223,16 @@ class LightGBM:
         self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> None:
         rows = len(lam)
-        step, step_hess = find_steps(lam, hess, self._histograms.bins, threads=self._threads)
+        steps = find_steps(lam, hess, self._histograms.bins, threads=self._threads, team=self._team)
+        units = steps
+        if self._is_whole:
+            units = 1.0, 1.0
+            self._booster.reset_parameter(in_units(self._theirs, *steps))
         key = np.random.default_rng(start).integers(2**64, dtype=np.uint64, endpoint=False)
 
         def work(first: int, last: int) -> None:
             kernels.round_block(
-                first, last, lam, hess, keys, key, step, step_hess, self._grad, self._hess
+                first, last, lam, hess, keys, key, *steps, *units, self._grad, self._hess
             )
 
         run_rows(work, rows, self._threads)
@@ -215,6 +243,8 @@ class LightGBM:
     @property
     def ranges(self) -> list[str]:
         """What LightGBM saw of each feature."""
+        if isinstance(self._features, Binned):
+            return self._features.edges.ranges
         return feature_infos(self._booster.model_to_string(num_iteration=1).partition("\n\n")[0])
 
 

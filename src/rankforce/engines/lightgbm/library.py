@@ -63,9 +63,9 @@ def note_lost_threads(threads: int) -> None:
 
 
 @contextmanager
-def short_waits() -> Iterator[None]:
+def short_waits(library: str = "lightgbm") -> Iterator[None]:
     """An environment in which OpenMP loads with threads that wait shortly, and as it was after."""
-    if "lightgbm" in sys.modules or any(name in os.environ for name in WAITS):
+    if library in sys.modules or any(name in os.environ for name in WAITS):
         yield
         return
     os.environ.update(SHORT_WAITS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.engines.lightgbm.constraints import read_interaction, read_monotone
+from rankforce.engines.constraints import read_interaction, read_monotone
 
 
 class Parameter(NamedTuple):
@@ -72,6 +72,7 @@ UNRESUMABLE = frozenset(name for name, one in PARAMETERS.items() if one.unresuma
 # Half of LightGBM's own number of bins: a tree takes an eighth less time, and no quality is lost
 # (`benchmarks/quality.py`; with 63 bins a synthetic set lost a little). Half the rows that it finds
 # bins from are enough for them, and take half the memory, 160 MB for 136 features.
+LEAST = 1e-6  # of a sum of whole numbers, that is not 0
 BINNING = {"max_bin": 127, "bin_construct_sample_cnt": 100_000}
 
 
@@ -97,6 +98,21 @@ def translated(given: dict[str, Any]) -> dict[str, Any]:
     named = {name: given[one.ours] for name, one in PARAMETERS.items() if one.ours in given}
     known = {name: value for name, value in named.items() if value != PARAMETERS[name].default}
     return BINNING | known | {name: value for name, value in given.items() if name in OWN}
+
+
+def in_units(given: dict[str, Any], step: float, step_hess: float) -> dict[str, float]:
+    """LightGBM's parameters where a force is counted in steps, and a hessian in others.
+
+    >>> in_units({"lambda_l2": 3.0, "min_gain_to_split": 2.0}, 0.5, 0.25)["lambda_l2"]
+    12.0
+    """
+    force, second = (1.0 / one if one > 0.0 else 0.0 for one in (step, step_hess))
+    worth = force * force * step_hess  # a gain is a force squared over a hessian
+    scales = {"lambda_l1": force, "lambda_l2": second, "min_sum_hessian_in_leaf": second}
+    scales["min_gain_to_split"] = worth
+    found = {n: scale * given.get(n, PARAMETERS[n].default) for n, scale in scales.items()}
+    # LightGBM would divide by the sum of a leaf without any hessian.
+    return found | {"min_sum_hessian_in_leaf": max(found["min_sum_hessian_in_leaf"], LEAST)}
 
 
 class Histograms(NamedTuple):

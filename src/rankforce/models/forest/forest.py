@@ -96,7 +96,7 @@ class Forest:
             tree.with_values(factor * tree.leaf_value, factor * tree.shrinkage)
             for tree in self.trees
         ]
-        return Forest(self.head, several)
+        return type(self)(self.head, several)
 
     def _nodes(self, steps: range) -> Nodes:
         """Arrays of some trees; those that begin with the first are kept for the next time."""

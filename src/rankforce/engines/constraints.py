@@ -51,7 +51,7 @@ def read_interaction(given: Any) -> list[list[str | int]]:
 def for_features(
     parameters: dict[str, Any], names: Sequence[str], categorical: Collection[int] = ()
 ) -> dict[str, Any]:
-    """The parameters with constraints as LightGBM takes them: by the numbers of these features.
+    """The parameters with constraints as boosters take them: by the numbers of these features.
 
     `categorical` are the numbers of those that have no direction.
 
@@ -69,7 +69,7 @@ def for_features(
             )
     if INTERACTION in found:
         groups = [[_number(one, names, INTERACTION) for one in g] for g in found[INTERACTION]]
-        # LightGBM would never use a feature that no group has: it may stand by itself.
+        # A booster would never use a feature that no group has: it may stand by itself.
         alone = set(range(len(names))) - {number for group in groups for number in group}
         found[INTERACTION] = groups + [[number] for number in sorted(alone)]
     return found

@@ -1,0 +1,122 @@
+"""A tree at work on rows in the GPU's memory; as `walk`, for which they are in the processor's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.types import Floats
+from rankforce.data.sources import as_source
+from rankforce.kernels.cuda.launch import as_bytes
+from rankforce.models.forest.tree import Tree, stack
+
+FILES = ("trees.cu",)
+THREADS = 256
+BLOCKS = 8  # of a multiprocessor
+MOST_SHARED = 48 * 1024  # bytes of a block that sums over leaves may have
+_ADDRESS, _WHOLE = np.uint64, np.int64
+# As in trees.cu: every field has 8 bytes.
+WALK = np.dtype(
+    [(name, _ADDRESS) for name in ("values", "nodes", "thresholds", "sets", "words")]
+    + [("leaf", _ADDRESS), ("counts", _ADDRESS), ("rows", _WHOLE), ("width", _WHOLE)]
+    + [("leaves", _WHOLE), ("shared", _WHOLE)]
+)
+SUMS = np.dtype(
+    [(name, _ADDRESS) for name in ("leaf", "lam", "hess", "largest", "sums")]
+    + [(name, _WHOLE) for name in ("rows", "leaves", "bits", "shared")]
+)
+MOVE = np.dtype(
+    [(name, _ADDRESS) for name in ("leaf", "values", "scores", "rounded")] + [("rows", _WHOLE)]
+)
+
+
+class Sums(NamedTuple):
+    """Over each leaf."""
+
+    force: Floats
+    second: Floats
+
+
+class GpuRows:
+    """Features on the device, and the scores of their rows: in double precision, and rounded."""
+
+    def __init__(self, device: Any, features: Any) -> None:
+        source = as_source(features)
+        self.rows, self.width = source.shape
+        self._device = device
+        self.values = device.empty(self.rows * self.width, np.float32)
+        for first, block in source.blocks():
+            begin, end = first * self.width, (first + len(block)) * self.width
+            self.values[begin:end] = device.upload(np.asarray(block, np.float32).reshape(-1))
+        self.scores, self.rounded = device.zeros(self.rows, np.float64), None
+        self.set_scores(np.zeros(self.rows))
+
+    def set_scores(self, scores: Floats) -> None:
+        """Scores to go on from."""
+        self.scores = self._device.upload(scores)
+        self.rounded = self._device.upload(scores.astype(np.float32))
+
+    def get_scores(self, out: Floats) -> None:
+        """The scores, into the processor's memory."""
+        out[:] = self._device.download(self.scores)
+
+    def route(self, tree: Tree) -> tuple[Any, NDArray[np.int64]]:
+        """The leaf of every row, on the device, and how many rows each leaf has, here."""
+        nodes = stack([tree])
+        leaf = self._device.empty(self.rows, np.int32)
+        counts = self._device.zeros(tree.leaves, np.int32)
+        shared = 4 * tree.leaves
+        given = {
+            "values": self.values,
+            "nodes": self._device.upload(nodes.nodes),
+            "thresholds": self._device.upload(nodes.thresholds),
+            "sets": self._device.upload(nodes.cats),
+            "words": self._device.upload(np.append(nodes.words, np.uint32(0))),
+            "leaf": leaf,
+            "counts": counts,
+        }
+        numbers = {"width": self.width, "leaves": tree.leaves}
+        self._launch("walk_rows", WALK, given, shared, **numbers)
+        return leaf, self._device.download(counts).astype(np.int64)
+
+    def sum_leaves(self, leaf: Any, leaves: int, lam: Any, hess: Any) -> Sums:
+        """Sums of forces and hessians over each leaf: the same bits in every run."""
+        largest = self._device.zeros(2, np.uint32)
+        sums = self._device.zeros(2 * leaves, np.uint64)
+        given = {"leaf": leaf, "lam": lam, "hess": hess, "largest": largest, "sums": sums}
+        bits = 62 - max(self.rows - 1, 1).bit_length()
+        numbers = {"leaves": leaves, "bits": bits}
+        self._launch("find_largest", SUMS, given, 0, **numbers)
+        self._launch("sum_leaves", SUMS, given, 16 * leaves, **numbers)
+        above = (self._device.download(largest) >> 23).astype(np.int64) - 126
+        whole = self._device.download(sums).view(np.int64).reshape(2, leaves)
+        return Sums(*(np.ldexp(whole.astype(np.float64), (above - bits)[:, None])))
+
+    def move(self, leaf: Any, values: Floats) -> None:
+        """Add the value of its leaf to the score of every row."""
+        arrays = {"leaf": leaf, "values": self._device.upload(values)}
+        self._launch("move_scores", MOVE, arrays | {"scores": self.scores, "rounded": self.rounded})
+
+    def _launch(
+        self, name: str, kind: Any, arrays: dict[str, Any], shared: int = 0, **numbers: int
+    ) -> None:
+        is_shared = 0 < shared <= MOST_SHARED
+        fields = np.zeros((), kind)
+        every = {key: self._device.pointer(array) for key, array in arrays.items()}
+        every |= numbers | {"rows": self.rows}
+        if "shared" in kind.names:
+            every["shared"] = int(is_shared)
+        for key, value in every.items():
+            fields[key] = value
+        most = -(-self.rows // THREADS)
+        self._device.launch(
+            FILES,
+            (),
+            name,
+            blocks=max(min(BLOCKS * self._device.processors, most), 1),
+            threads=THREADS,
+            shared=shared if is_shared else 0,
+            arguments=(as_bytes(fields),),
+        )
