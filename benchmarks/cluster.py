@@ -5,10 +5,11 @@
 
 Workers are processes, each in a network namespace of its own: LightGBM with its own sockets, and
 rankforce with its team. Bytes are read off the counters of each worker's network device, less the
-headers of packets. One worker alone tells how fast a core is, two sockets how fast the network is;
-from these the model predicts the rest, for the trees that came out. A second round has a slow
-network (a token bucket), where what is sent takes most of the time. Workers share the cores of this
-machine, and the model lets work take as much longer; what else the machine does, it does not know.
+headers of packets; those of the first worker are shown. One worker alone tells how fast a core is,
+two sockets how fast the network is; from these the model predicts the rest, for the trees that came
+out. A second round has a slow network (a token bucket), where what is sent takes most of the time.
+Workers share the cores of this machine, and the model lets work take as much longer; what else the
+machine does, it does not know. It ends after three minutes, with what it has by then.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import os
 import platform
 import secrets
 import statistics
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +32,7 @@ from namespaces import Network, need_root
 from versions import installed
 
 HEADERS = 66  # bytes of a packet: Ethernet 14, IPv4 20, TCP with time stamps 32
-LONGEST = 60.0  # seconds of one run
+LONGEST = 180.0  # seconds of all runs; compiling, once on a machine, comes on top
 FIRST = 2  # trees that do not count: memory is touched for the first time
 LEVELS = 4  # of LightGBM's integer histograms
 SLOW = 25e6  # bytes a second of the slow network
@@ -52,7 +54,7 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of one tree: bytes of all workers, seconds of the slowest one, its processor's."""
+    """Of one tree, at the first worker: bytes sent, seconds of the clock and of its processor."""
 
     bytes: float
     seconds: float
@@ -67,6 +69,7 @@ class Lab:
         self._network = network
         self._trees = trees
         self._port = 22000
+        self._end = time.monotonic() + LONGEST
 
     def ask(self, what: str, workers: int, **more: Any) -> list[Any]:
         """What the workers answer; at fresh ports, as used ones cannot be had for a minute."""
@@ -74,44 +77,30 @@ class Lab:
         spec = {"what": what, "workers": workers, "port": self._port, **more}
         spec["token"] = secrets.token_hex()
         worker = Path(__file__).with_name("cluster_worker.py")
-        return self._network.answers(worker, spec, longest=LONGEST)
+        return self._network.answers(worker, spec, longest=max(self._end - time.monotonic(), 1.0))
 
     def measure(self, case: Case) -> Measured:
-        """What a tree took."""
+        """What a tree took, after the first ones."""
         if case.slow:
             self._network.limit(SLOW)
-        found = self._by_team(case) if case.mode == "team" else self._by_sockets(case)
+        what = "team" if case.mode == "team" else "sockets"
+        more = {"mode": case.mode, "task": case.task._asdict(), "trees": FIRST + self._trees}
+        found = self.ask(what, case.workers, **more)[0]
         if case.slow:
             self._network.limit(None)
-        return found
-
-    def _by_sockets(self, case: Case) -> Measured:
-        trees = FIRST + self._trees
-        more = {"mode": case.mode, "task": case.task._asdict(), "trees": trees}
-        found = self.ask("sockets", case.workers, **more)
-        steps = np.diff(np.array([one["seen"] for one in found]), axis=1)[:, FIRST:]
-        seconds, processor, sent, packets = np.moveaxis(steps, -1, 0)
+        seconds, processor, sent, packets = np.diff(found["seen"], axis=0)[-self._trees :].T
         return Measured(
-            float((sent - HEADERS * packets).sum(axis=0).mean()),
-            float(np.median(seconds.max(axis=0))),
-            float(np.median(processor.mean(axis=0))),
-            found[0]["sizes"][FIRST:],
+            float((sent - HEADERS * packets).mean()),
+            float(np.median(seconds)),
+            float(np.median(processor)),
+            found["sizes"][FIRST:],
         )
 
-    def _by_team(self, case: Case) -> Measured:
-        """Callbacks run at one worker only: a short run is taken from a long one."""
-        few, many = (
-            self.ask("team", case.workers, task=case.task._asdict(), trees=trees)
-            for trees in (FIRST, FIRST + self._trees)
-        )
-        short, long = (np.diff([one["seen"] for one in run], axis=1)[:, 0] for run in (few, many))
-        seconds, processor, sent, packets = (long - short).T / self._trees
-        return Measured(
-            float((sent - HEADERS * packets).sum()),
-            float(seconds.max()),
-            float(processor.mean()),
-            many[0]["sizes"][FIRST:],
-        )
+    def warm_up(self, task: Task) -> None:
+        """Compile what a team runs, where this has not been done; it may take a minute."""
+        small = task._replace(documents=10_000)
+        self.ask("team", 2, task=small._asdict(), trees=1)
+        self._end = time.monotonic() + LONGEST
 
     def calibrate(self, task: Task) -> Machine:
         """How fast a core and the network are.
@@ -121,7 +110,7 @@ class Lab:
         known, times = [], []
         looked = (2 * (task.leaves - 1) - 1) * task.features * task.bins
         for part in (task, task._replace(documents=task.documents // 8)):
-            alone = self._by_sockets(Case("serial", 1, part))
+            alone = self.measure(Case("serial", 1, part))
             added = statistics.mean(sum(sizes) for sizes in alone.sizes) * task.features
             known.append([added, looked])
             times.append(alone.processor)
@@ -145,7 +134,7 @@ def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
     ]
     return {
         "bytes": found.bytes,
-        "bytes predicted": statistics.mean(float(cost.bytes.sum()) for cost in costs),
+        "bytes predicted": statistics.mean(float(cost.bytes[0]) for cost in costs),
         "seconds": found.seconds,
         "seconds predicted": statistics.median(cost.seconds for cost in costs),
         "processor": found.processor,
@@ -190,16 +179,16 @@ def main() -> None:
     task = Task(options.documents, options.features, leaves=options.leaves)
     cores = len(os.sched_getaffinity(0))
     print(platform.machine(), f"{cores} cores", installed("rankforce", "lightgbm", "numpy"))
-    results, rows = {}, []
+    results = {}
     with Network(max(2, *options.workers)) as network:
         lab = Lab(network, options.trees)
+        lab.warm_up(task)
         machine = lab.calibrate(task)
-        print(f"{task}\none core, and the network: {machine}\n")
+        print(f"{task}\none core, and the network: {machine}\n\n{table(COLUMNS, [])}")
         for case in all_cases(options.workers, task):
             found = compare(case, lab.measure(case), machine)
             results[f"{case.name}, {case.workers} workers"] = found
-            rows.append(row(case, found))
-    print(table(COLUMNS, rows))
+            print(f"| {' | '.join(row(case, found))} |", flush=True)
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

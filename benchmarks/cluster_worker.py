@@ -68,10 +68,9 @@ def with_sockets(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_team(spec: dict[str, Any]) -> dict[str, Any]:
-    """Trees of rankforce over a team: what `look` saw before the first and after the last."""
-    from rankforce.common.team import join_team
-
+    """Trees of rankforce over a team: what `look` saw after each, at the first worker."""
     import rankforce as rf
+    from rankforce.common.team import join_team
     from rankforce.training.loop import fit
     from rankforce.training.run import ScoredSet
 
@@ -92,9 +91,9 @@ def with_team(spec: dict[str, Any]) -> dict[str, Any]:
     places = [(address(w), spec["port"]) for w in range(workers)]
     token = spec["token"].encode()
     with join_team(spec["rank"], places, token=token, timeout=WAIT) as team:
-        seen = [look()]
-        model = fit(ranker.settings(), ScoredSet("training", data), team=team)
-        seen.append(look())
+        seen: list[list[float]] = []
+        watch = [lambda _: seen.append(look())]
+        model = fit(ranker.settings(), ScoredSet("training", data), callbacks=watch, team=team)
     return {"seen": seen, "sizes": sizes_of(lgb.Booster(model_str=model.text()))}
 
 
