@@ -1,38 +1,41 @@
-"""What a tree costs on many machines, by LightGBM's parallel modes: memory, bytes and seconds.
+"""What a tree costs on many machines: memory, bytes and seconds, by the way that workers speak.
 
-    python benchmarks/cluster_model.py                    # the tables of docs/scale.md
-    python benchmarks/cluster_model.py --bandwidth 1.25e9 --latency 20e-6
+A conversation is a list of rounds, a round a list of messages: who sends how many bytes to whom.
+Three modes are LightGBM 4.7's over sockets of its own, as its sources have them:
+`src/network/network.cpp` and `linker_topo.cpp` (who speaks to whom),
+`src/treelearner/data_parallel_tree_learner.cpp`, `voting_parallel_tree_learner.cpp`,
+`feature_parallel_tree_learner.cpp` and `parallel_tree_learner.h` (what is said for a split). The
+mode "team" is rankforce's: what LightGBM says in its mode "data", but each worker tells each other
+one directly, and the sums of leaves are ours. Bytes are those that messages carry, without the
+headers of packets.
 
-A conversation of workers is a list of rounds, a round a list of messages: who sends how many bytes
-to whom. The rounds are those of LightGBM 4.7's sources: `src/network/network.cpp` and
-`linker_topo.cpp` (which algorithm speaks to whom), `src/treelearner/data_parallel_tree_learner.cpp`,
-`voting_parallel_tree_learner.cpp`, `feature_parallel_tree_learner.cpp`, `parallel_tree_learner.h`
-(what is said for each split). Bytes are what the messages carry, without the headers of packets.
-`benchmarks/cluster.py` compares them with what workers really send.
+`cluster_plan.py` prints tables of it, `cluster.py` compares it with what workers really do.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-MODES = ("data", "voting", "feature")
+MODES = ("team", "data", "voting", "feature")
 
 ENTRY = {"plain": 16, "int32": 8, "int16": 4}  # bytes of a bin: its gradients and its hessians
-MAX_CAT_THRESHOLD = 32  # LightGBM's default; a split carries room for so many categories
+CATEGORIES = 32  # max_cat_threshold: a split has room for so many
 # SplitInfo::Size: 3 x 4 bytes, 7 x 8, 2 x 4 of counts, 2 x 8 of integer sums, 2 flags, categories.
-SPLIT = 3 * 4 + 7 * 8 + 2 * 4 + 2 * 8 + 2 + 4 * MAX_CAT_THRESHOLD
+SPLIT = 3 * 4 + 7 * 8 + 2 * 4 + 2 * 8 + 2 + 4 * CATEGORIES
 VOTE = 24  # sizeof(LightSplitInfo)
-ROOT = {False: 24, True: 32}  # documents, gradients, hessians; quantised: integer sums too
+ROOT, ROOT_QUANTISED = 24, 32  # documents, gradients, hessians; then integer sums too
 RING = 10 * 1024 * 1024  # bytes from which rings replace halving and doubling
 SMALL = 4096  # bytes up to which all is sent to all and summed there
-INT32_MOST = 2**31 - 1  # documents of all workers: LightGBM's data_size_t
+HEAD = 16  # of a message of a team
+VALUE = 45  # about what a value of a team takes beside its numbers
 
 
 class Message(NamedTuple):
+    """What one worker tells another one."""
+
     sender: int
     receiver: int
     bytes: int
@@ -49,7 +52,7 @@ class Task(NamedTuple):
     bins: int = 127  # of each feature; the first, where zeros are, follows from the others' sums
     leaves: int = 255
     top_k: int = 20  # voting: features that a worker votes for
-    levels: int = 0  # of quantised forces; 0: plain
+    levels: int = 0  # of LightGBM's integer histograms; 0: plain ones
 
 
 class Machine(NamedTuple):
@@ -59,15 +62,15 @@ class Machine(NamedTuple):
     look: float  # seconds to look through one bin for a split
     bandwidth: float  # bytes a second, each way
     latency: float  # seconds of a message, empty
+    message: float = 0.0  # seconds of a worker's own for a message of a team
 
 
 class Cost(NamedTuple):
     """Of one tree."""
 
     seconds: float
-    adding: float  # of one worker of the usual speed
-    bytes_sent: int  # by all workers together
-    busiest: int  # bytes sent by the worker that sends most
+    work: float  # seconds of them that one worker works
+    bytes: np.ndarray  # sent by each worker
 
 
 # Who speaks to whom
@@ -90,34 +93,31 @@ def halving(blocks: list[int]) -> list[Round]:
 
     >>> [[tuple(message) for message in step] for step in halving([10, 20])]
     [[(0, 1, 20), (1, 0, 10)]]
-    >>> [len(step) for step in halving([1] * 4)], [len(step) for step in halving([1] * 3)]
-    ([4, 4], [1, 2, 1])
+    >>> [[tuple(message) for message in step] for step in halving([1, 1, 1])]
+    [[(2, 1, 3)], [(0, 1, 2), (1, 0, 1)], [(1, 2, 1)]]
     """
     workers = len(blocks)
     groups = 1 << (workers.bit_length() - 1)
-    paired = workers - groups
-    single = groups - paired  # groups of one come first, then `paired` groups of two
-    members = [[w] for w in range(single)]
-    members += [[single + 2 * g, single + 2 * g + 1] for g in range(paired)]
-    weight = [sum(blocks[w] for w in group) for group in members]
-    pairs = [group for group in members if len(group) == 2]
+    alone = 2 * groups - workers  # groups of one come first, then groups of two
+    firsts = [*range(alone), *range(alone, workers, 2)]
+    pairs = [(first, first + 1) for first in firsts[alone:]]
+    weights = blocks[:alone] + [blocks[first] + blocks[second] for first, second in pairs]
     rounds: list[Round] = []
-    if pairs:
-        rounds.append([Message(second, first, sum(blocks)) for first, second in pairs])
     distance = groups // 2
     while distance:
         step: Round = []
         for group in range(groups):
             other = group ^ distance
             start = other // distance * distance
-            step.append(
-                Message(members[group][0], members[other][0], sum(weight[start : start + distance]))
-            )
+            size = sum(weights[start : start + distance])
+            step.append(Message(firsts[group], firsts[other], size))
         rounds.append(step)
         distance //= 2
-    if pairs:
-        rounds.append([Message(first, second, blocks[second]) for first, second in pairs])
-    return rounds
+    if not pairs:
+        return rounds
+    before = [Message(second, first, sum(blocks)) for first, second in pairs]
+    after = [Message(first, second, blocks[second]) for first, second in pairs]
+    return [before, *rounds, after]
 
 
 def ring(blocks: list[int], first: int) -> list[Round]:
@@ -140,7 +140,7 @@ def reduce_scatter(blocks: list[int]) -> list[Round]:
     workers = len(blocks)
     if workers == 1:
         return []
-    if workers & (workers - 1) == 0 or sum(blocks) < RING:
+    if _is_power(workers) or sum(blocks) < RING:
         return halving(blocks)
     return ring(blocks, -1)
 
@@ -154,8 +154,6 @@ def allgather(blocks: list[int]) -> list[Round]:
     [[5, 5, 5], [5, 5, 5]]
     """
     workers = len(blocks)
-    if workers == 1:
-        return []
     if sum(blocks) > RING and workers < 64:
         return ring(blocks, 0)
     rounds: list[Round] = []
@@ -163,35 +161,46 @@ def allgather(blocks: list[int]) -> list[Round]:
     while known < workers:
         step: Round = []
         for w in range(workers):
-            if workers & (workers - 1) == 0:  # recursive doubling
-                start = w // known * known
-                step.append(Message(w, w ^ known, sum(blocks[start : start + known])))
+            if _is_power(workers):  # recursive doubling
+                start, other = w // known * known, w ^ known
+                told = blocks[start : start + known]
             else:  # Bruck
-                many = min(known, workers - known)
-                sent = sum(blocks[(w + j) % workers] for j in range(many))
-                step.append(Message(w, (w - known) % workers, sent))
+                other = (w - known) % workers
+                told = [blocks[(w + j) % workers] for j in range(min(known, workers - known))]
+            step.append(Message(w, other, sum(told)))
         rounds.append(step)
         known *= 2
     return rounds
 
 
-def allreduce(size: int, count: int, workers: int) -> list[Round]:
-    """A sum that everybody gets, of `count` things in `size` bytes."""
-    if count < workers or size < SMALL:
-        return allgather([size] * workers)
-    blocks = [size // count * many for many in deal(count, workers)]
-    return [*reduce_scatter(blocks), *allgather(blocks)]
+def _is_power(workers: int) -> bool:
+    return workers & (workers - 1) == 0
+
+
+def each_to_each(blocks: list[int]) -> list[Round]:
+    """A team's exchange: worker s has blocks[r] bytes for each other worker r.
+
+    >>> each_to_each([10, 20])
+    [[Message(sender=0, receiver=1, bytes=36), Message(sender=1, receiver=0, bytes=26)]]
+    """
+    every = range(len(blocks))
+    return [[Message(s, r, HEAD + blocks[r]) for s in every for r in every if s != r]]
 
 
 # What is said for a tree
 
 
-def before_tree(mode: str, task: Task, workers: int) -> list[Round]:
-    """The root's sums; quantised: the largest gradient and hessian before."""
+def around_tree(mode: str, task: Task, workers: int) -> list[Round]:
+    """The sums of the root, and what a mode says beside, once a tree."""
+    if mode == "team":
+        # The root, how large forces are, forces and hessians of leaves with what rounding lost of
+        # them, whether to go on.
+        sizes = [ROOT, VALUE + 2 * 8, VALUE + 4 * 8 * task.leaves, VALUE]
+        return [step for size in sizes for step in each_to_each([size] * workers)]
     largest = 2 * allgather([8] * workers) if task.levels else []
     if mode == "feature":
         return largest
-    return largest + allgather([ROOT[task.levels > 0]] * workers)
+    return largest + allgather([ROOT_QUANTISED if task.levels else ROOT] * workers)
 
 
 def entry_bytes(task: Task, documents: float) -> int:
@@ -210,21 +219,25 @@ def entry_bytes(task: Task, documents: float) -> int:
 def split_rounds(mode: str, task: Task, workers: int, documents: float, leaves: int) -> list[Round]:
     """What is said to find splits of one leaf (the root) or two, the smaller with `documents`.
 
-    data: the smaller leaf's histograms are summed, each worker gets its features'. voting: the
-    best features of each leaf are told to all, and only their histograms are summed. Then, as in
-    feature mode, everybody tells everybody its best split.
+    team, data: the smaller leaf's histograms are summed, each worker gets its features'. voting:
+    the best features of each leaf are told to all, and only their histograms are summed. Then, and
+    in the mode feature that alone, everybody tells everybody its best split.
     """
-    rounds: list[Round] = []
+    one = (task.bins - 1) * entry_bytes(task, documents)
+    shares = [one * many for many in deal(task.features, workers)]
+    splits = [2 * SPLIT] * workers
+    if mode == "team":
+        return each_to_each(shares) + each_to_each(splits)
     if mode == "data":
-        one = (task.bins - 1) * entry_bytes(task, documents)
-        rounds += reduce_scatter([one * many for many in deal(task.features, workers)])
-    if mode == "voting":
-        votes = min(task.top_k, task.features)
-        rounds += allgather([2 * votes * VOTE] * workers)
-        features, most = leaves * votes, -(-leaves * votes // workers)
-        shares = [min(most, max(features - most * w, 0)) for w in range(workers)]
-        rounds += reduce_scatter([(task.bins - 1) * ENTRY["plain"] * share for share in shares])
-    return rounds + allgather([2 * SPLIT] * workers)
+        return reduce_scatter(shares) + allgather(splits)
+    if mode == "feature":
+        return allgather(splits)
+    votes = min(task.top_k, task.features)
+    most = -(-leaves * votes // workers)
+    voted = [min(most, max(leaves * votes - most * w, 0)) for w in range(workers)]
+    one = (task.bins - 1) * ENTRY["plain"]
+    sums = reduce_scatter([one * many for many in voted])
+    return allgather([2 * votes * VOTE] * workers) + sums + allgather(splits)
 
 
 def even_leaves(task: Task) -> list[float]:
@@ -244,44 +257,18 @@ def even_leaves(task: Task) -> list[float]:
     return sizes
 
 
-def bytes_of_tree(
-    mode: str, task: Task, workers: int, sizes: list[float] | None = None
-) -> np.ndarray:
-    """Bytes that each worker sends for one tree.
-
-    Two workers, one feature of 5 bins, 2 leaves: both tell the root's sums (24 bytes). The first
-    one gets the feature's 4 x 16 bytes from the second; then both tell 2 splits of 222 bytes.
-
-    >>> bytes_of_tree("data", Task(100, features=1, bins=5, leaves=2), 2).tolist()
-    [468, 532]
-    """
-    sent = np.zeros(workers, np.int64)
-    for step in before_tree(mode, task, workers):
-        _count(step, sent)
-    known: dict[tuple[int, int], np.ndarray] = {}
-    for place, documents in enumerate(sizes if sizes is not None else even_leaves(task)):
-        leaves = 2 if place else 1
-        kind = (leaves, entry_bytes(task, documents))
-        if kind not in known:
-            known[kind] = np.zeros(workers, np.int64)
-            for step in split_rounds(mode, task, workers, documents, leaves):
-                _count(step, known[kind])
-        sent += known[kind]
-    return sent
-
-
-def _count(step: Round, sent: np.ndarray) -> None:
-    for message in step:
-        sent[message.sender] += message.bytes
-
-
 # Seconds
 
 
 def work_of_split(
     mode: str, task: Task, machine: Machine, workers: int, documents: float, leaves: int
 ) -> float:
-    """Seconds of one worker's own work for one search for splits."""
+    """Seconds of one worker's own work for one search for splits.
+
+    >>> machine = Machine(add=1.0, look=0.0, bandwidth=1.0, latency=0.0)
+    >>> [work_of_split(m, Task(0, features=4), machine, 2, 100, 1) for m in ("data", "feature")]
+    [200.0, 200.0]
+    """
     rows = documents if mode == "feature" else documents / workers
     features = task.features / workers if mode == "feature" else task.features
     looked = task.features if mode == "voting" else task.features / workers
@@ -291,8 +278,8 @@ def work_of_split(
 class Clock:
     """When each worker is done with what it has heard so far, and when its line is free again.
 
-    A message leaves when its sender is ready and has sent what it had to send before; its receiver
-    waits for it. What a worker sends goes out while it listens.
+    What a worker has to send leaves when it is ready and its line is free, and goes out while it
+    listens; who gets it waits for it.
 
     >>> clock = Clock(2, Machine(0, 0, bandwidth=100.0, latency=1.0))
     >>> clock.work(np.array([0.0, 5.0]))
@@ -303,19 +290,23 @@ class Clock:
 
     def __init__(self, workers: int, machine: Machine) -> None:
         self.ready = np.zeros(workers)
+        self.sent = np.zeros(workers)
         self._free = np.zeros(workers)
         self._machine = machine
 
     def work(self, seconds: np.ndarray) -> None:
+        """Every worker works on its own."""
         self.ready = self.ready + seconds
 
     def speak(self, step: np.ndarray) -> None:
-        """One round, a message a row; nobody sends or gets more than one in a round."""
+        """One round, a message a row."""
         senders, receivers, sizes = step.T
-        leaves = np.maximum(self._free[senders], self.ready[senders])
-        self._free[senders] = leaves + sizes / self._machine.bandwidth
-        arrives = self._free[senders] + self._machine.latency
-        self.ready[receivers] = np.maximum(self.ready[receivers], arrives)
+        workers = len(self.ready)
+        told = np.bincount(senders, sizes, workers)
+        self.sent += told
+        self._free = np.maximum(self._free, self.ready) + told / self._machine.bandwidth
+        np.maximum.at(self.ready, receivers, self._free[senders] + self._machine.latency)
+        self.ready += self._machine.message * np.bincount(receivers, minlength=workers)
 
 
 def simulate(
@@ -332,203 +323,69 @@ def simulate(
     """One tree: every worker works, speaks, waits for those that it listens to, works again.
 
     `slow`: how many times longer each worker takes than the usual one. `jitter`: the spread
-    (sigma of a log-normal with median 1) of a worker's time from split to split.
+    (sigma of a log-normal with median 1) of a worker's time from split to split. `sizes`: documents
+    of the smaller leaf at each search for splits, of a tree that is known.
+
+    Two workers, one feature of 5 bins, 2 leaves: both tell the root's sums (24 bytes). The first
+    one gets the feature's 4 x 16 bytes from the second; then both tell 2 splits of 222 bytes.
+
+    >>> machine = Machine(0.0, 0.0, bandwidth=100.0, latency=1.0)
+    >>> simulate("data", Task(100, features=1, bins=5, leaves=2), machine, 2).bytes
+    array([468., 532.])
     """
     rng = np.random.default_rng(seed)
     pace = np.ones(workers) if slow is None else slow
-    clock = Clock(workers, machine)
-    for step in before_tree(mode, task, workers):
+    clock = Clock(workers, machine if mode == "team" else machine._replace(message=0.0))
+    for step in around_tree(mode, task, workers):
         clock.speak(np.array(step))
-    adding = 0.0
+    total = 0.0
     known: dict[tuple[int, int], list[np.ndarray]] = {}
     for place, documents in enumerate(sizes if sizes is not None else even_leaves(task)):
         leaves = 2 if place else 1
         work = work_of_split(mode, task, machine, workers, documents, leaves)
-        adding += work
+        total += work
         clock.work(work * pace * np.exp(jitter * rng.normal(size=workers)))
         kind = (leaves, entry_bytes(task, documents))
         if kind not in known:
             rounds = split_rounds(mode, task, workers, documents, leaves)
             known[kind] = [np.array(step) for step in rounds]
-        for step in known[kind]:
-            clock.speak(step)
-    sent = bytes_of_tree(mode, task, workers, sizes)
-    return Cost(float(clock.ready.max()), adding, int(sent.sum()), int(sent.max()))
+        for said in known[kind]:
+            clock.speak(said)
+    return Cost(float(clock.ready.max()), total, clock.sent)
 
 
 # Memory, and what a lost worker costs
 
 
-def memory(
-    mode: str, task: Task, workers: int, *, a_value: float, a_document: float = 100
-) -> float:
-    """Bytes of one worker: bins, what is kept of a document, and the histograms of all leaves.
+def memory(mode: str, task: Task, workers: int, *, a_value: float) -> float:
+    """Bytes of one worker: bins, 100 bytes a document, and the histograms of all leaves.
 
     >>> memory("data", Task(1000, features=10, bins=4, leaves=3), 10, a_value=1)
     12920.0
     """
     rows = task.documents if mode == "feature" else task.documents / workers
     histograms = task.leaves * task.features * task.bins * ENTRY["plain"]
-    return rows * (task.features * a_value + a_document) + histograms
+    return rows * (task.features * a_value + 100) + histograms
 
 
-def fewest_workers(task: Task, size: float, *, a_value: float) -> int:
-    """Workers of `size` bytes that hold the documents between them.
+def time_with_losses(
+    trees: int, tree: float, *, every: int, save: float, start: float, mean: float
+) -> float:
+    """Seconds of a run whose workers get lost, one every `mean` seconds, to first order.
 
-    >>> fewest_workers(Task(10**9), 256 * 2**30, a_value=2.2)
-    3
-    """
-    workers = 1
-    while memory("data", task, workers, a_value=a_value) > size:
-        workers += 1
-    return workers
+    A loss costs half the trees between two saves on average, and the time to start again.
 
-
-def lost_time(trees: int, tree: float, start: float, save: float, every: int, mean: float) -> float:
-    """Seconds that a run of `trees` takes, with saves and restarts, by the first-order formula.
-
-    A worker of the team is lost every `mean` seconds, and with it half an interval of trees on
-    average and the time to start again (load, bin or open bins, connect).
-
-    >>> lost_time(100, 10.0, 60.0, 0.0, 10, math.inf)
-    1000.0
-    >>> lost_time(100, 10.0, 60.0, 1.0, 10, 10100.0)
+    >>> time_with_losses(100, 10.0, every=10, save=1.0, start=60.0, mean=10100.0)
     1021.0
     """
     plain = trees * tree + trees / every * save
-    losses = plain / mean
-    return plain + losses * (every * tree / 2 + start)
+    return plain + plain / mean * (every * tree / 2 + start)
 
 
-def best_interval(tree: float, save: float, mean: float) -> float:
+def best_interval(tree: float, *, save: float, mean: float) -> float:
     """Trees between two saves that lose least time: Young's square root.
 
-    >>> best_interval(10.0, 2.0, 3600.0)
+    >>> best_interval(10.0, save=2.0, mean=3600.0)
     12.0
     """
     return math.sqrt(2 * save * mean) / tree
-
-
-# Tables
-
-CORES = 16
-NETWORKS = {"10 Gbit/s": 1.25e9, "1 Gbit/s": 1.25e8}
-MANY = (4, 16, 64, 256)
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Markdown.
-
-    >>> print(table(["a", "b"], [["1", "2"]]))
-    | a | b |
-    | ---: | ---: |
-    | 1 | 2 |
-    """
-    lines = [head, ["---:"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def memory_table(documents: list[int]) -> str:
-    """GiB of a worker."""
-    head, rows = ["documents", "workers", "1.2 bytes a value", "2.2 bytes a value"], []
-    for many in documents:
-        task = Task(many)
-        for workers in MANY:
-            sizes = [memory("data", task, workers, a_value=value) for value in (1.2, 2.2)]
-            rows.append([f"{many:,}", str(workers), *(f"{size / 2**30:,.0f}" for size in sizes)])
-    return table(head, rows)
-
-
-def bytes_table() -> str:
-    """MB that the busiest worker sends for a tree; documents hardly matter."""
-    kinds = {"data": ("data", 0), "data, quantised": ("data", 32)}
-    kinds |= {"voting": ("voting", 0), "feature": ("feature", 0)}
-    rows = []
-    for workers in (2, *MANY, 1024):
-        told = [
-            bytes_of_tree(mode, Task(10**9, levels=levels), workers).max() / 1e6
-            for mode, levels in kinds.values()
-        ]
-        rows.append([str(workers), *(f"{size:,.1f}" for size in told)])
-    return table(["workers", *kinds], rows)
-
-
-def seconds_table(documents: list[int], machine: Machine) -> str:
-    """Seconds of a tree, and how much of them is work."""
-    kinds = [(mode, network) for network in NETWORKS for mode in ("data", "voting")]
-    head = ["documents", "workers", "work", *(f"{mode}, {network}" for mode, network in kinds)]
-    rows = []
-    for many in documents:
-        for workers in MANY:
-            costs = [
-                simulate(mode, Task(many), machine._replace(bandwidth=NETWORKS[network]), workers)
-                for mode, network in kinds
-            ]
-            cells = [f"{cost.seconds:.2f} ({cost.adding / cost.seconds:.0%})" for cost in costs]
-            rows.append([f"{many:,}", str(workers), f"{costs[0].adding:.2f}", *cells])
-    return table(head, rows)
-
-
-def straggler_table(task: Task, machine: Machine) -> str:
-    """How many times longer a tree takes than with workers that are all alike."""
-    head = ["workers", "one 1.5 x slower", "one 2 x slower", "jitter 0.1", "jitter 0.3"]
-    rows = []
-    for workers in MANY:
-        even = simulate("data", task, machine, workers).seconds
-        cells = []
-        for factor in (1.5, 2.0):
-            slow = np.ones(workers)
-            slow[0] = factor
-            cells.append(simulate("data", task, machine, workers, slow=slow).seconds / even)
-        for jitter in (0.1, 0.3):
-            cells.append(simulate("data", task, machine, workers, jitter=jitter).seconds / even)
-        rows.append([str(workers), *(f"{cell:.2f}" for cell in cells)])
-    return table(head, rows)
-
-
-def loss_table(task: Task, machine: Machine, *, trees: int, start: float, save: float) -> str:
-    """Hours of a run in which each machine is lost once in 30 days on average."""
-    head = ["workers", "hours, nothing lost", "best interval in trees"]
-    head += ["hours, saved so often", "hours, saved at every 100", "hours, not saved"]
-    rows = []
-    for workers in MANY:
-        tree = simulate("data", task, machine, workers).seconds
-        mean = 30 * 86400 / workers
-        best = max(round(best_interval(tree, save, mean)), 1)
-        hours = [
-            lost_time(trees, tree, start, save if every < trees else 0, every, mean) / 3600
-            for every in (best, 100, trees)
-        ]
-        cells = [f"{trees * tree / 3600:.2f}", str(best), *(f"{hour:.2f}" for hour in hours)]
-        rows.append([str(workers), *cells])
-    return table(head, rows)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--add", type=float, default=2e-9, help="seconds a value, of one core")
-    parser.add_argument("--look", type=float, default=5e-9, help="seconds a bin, of one core")
-    parser.add_argument("--cores", type=int, default=CORES, help="of a worker, all of use")
-    parser.add_argument("--latency", type=float, default=50e-6, help="seconds of a message")
-    options = parser.parse_args()
-    machine = Machine(
-        options.add / options.cores,
-        options.look / options.cores,
-        NETWORKS["10 Gbit/s"],
-        options.latency,
-    )
-    print(f"{Task(0)}\n{machine}\n")
-    sizes = [10**9, 10**10]
-    print(f"GiB of a worker\n\n{memory_table(sizes)}\n")
-    print(f"MB sent for a tree by the worker that sends most\n\n{bytes_table()}\n")
-    print(f"Seconds of a tree (share of work)\n\n{seconds_table(sizes, machine)}\n")
-    billion = Task(10**9)
-    print(f"Times as long with stragglers\n\n{straggler_table(billion, machine)}\n")
-    losses = loss_table(billion, machine, trees=1000, start=600, save=5)
-    print(f"1,000 trees, 10 minutes to start again, 5 s to save\n\n{losses}")
-
-
-if __name__ == "__main__":
-    main()

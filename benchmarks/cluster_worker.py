@@ -1,0 +1,199 @@
+"""One worker of `cluster.py`, in a network namespace: told what to do as JSON, answers in JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import statistics
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from cluster_model import Task
+from namespaces import address
+
+DEVICE = Path("/sys/class/net/eth0/statistics")
+BUFFER = 100_000  # bytes: LightGBM's sockets have no more, and beyond it a thread of its own sends
+SWAPS = {444: 1000, 200_000: 300}  # bytes of a message: how many times two workers swap it
+QUERY = 100  # documents
+WAIT = 30.0  # seconds for the others
+
+
+def look() -> list[float]:
+    """Seconds of the clock and of the processor, bytes and packets sent until now."""
+    sent = [int((DEVICE / name).read_text()) for name in ("tx_bytes", "tx_packets")]
+    return [time.perf_counter(), time.process_time(), *sent]
+
+
+def make_rows(task: Task, workers: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """One worker's documents, and what they are worth.
+
+    Every feature has the whole numbers from 0 up, with all workers, so that bins are the same.
+    """
+    rows = task.documents // workers // QUERY * QUERY
+    rng = np.random.default_rng([7, rank])
+    values = rng.integers(0, task.bins, (rows, task.features)).astype(np.float32)
+    values[: task.bins] = np.arange(task.bins)[:, None]
+    weights = np.random.default_rng(7).normal(size=task.features)
+    return values, np.sin(values / 20.0) @ weights + rng.normal(size=rows)
+
+
+def with_sockets(spec: dict[str, Any]) -> dict[str, Any]:
+    """Trees of LightGBM over its own sockets: what `look` saw before the first and after each."""
+    task, workers = Task(**spec["task"]), spec["workers"]
+    values, worth = make_rows(task, workers, spec["rank"])
+    parameters = {"objective": "none", "verbosity": -1, "num_threads": 1, "max_bin": 255}
+    parameters |= {"min_data_in_bin": 1, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0}
+    parameters |= {"num_leaves": task.leaves, "top_k": task.top_k, "force_col_wise": True}
+    parameters |= {"feature_pre_filter": False, "enable_bundle": False}
+    if task.levels:
+        parameters |= {"use_quantized_grad": True, "num_grad_quant_bins": task.levels}
+        parameters |= {"stochastic_rounding": False, "quant_train_renew_leaf": False}
+    data = lgb.Dataset(values, np.zeros(len(values)), params=parameters).construct()
+    if workers > 1:
+        machines = ",".join(f"{address(w)}:{spec['port']}" for w in range(workers))
+        parameters |= {"tree_learner": spec["mode"], "num_machines": workers, "machines": machines}
+        parameters |= {"local_listen_port": spec["port"], "time_out": 1, "pre_partition": True}
+    booster = lgb.Booster(parameters, data)
+    seen = [look()]
+    for _ in range(spec["trees"]):
+        booster.update(fobj=lambda scores, _: (scores - worth, np.ones(len(worth))))
+        seen.append(look())
+    return {"seen": seen, "sizes": sizes_of(booster)}
+
+
+def with_team(spec: dict[str, Any]) -> dict[str, Any]:
+    """Trees of rankforce over a team: what `look` saw after each, at the first worker."""
+    import rankforce as rf
+    from rankforce.common.team import join_team
+    from rankforce.training.loop import fit
+    from rankforce.training.run import ScoredSet
+
+    task, workers = Task(**spec["task"]), spec["workers"]
+    values, worth = make_rows(task, workers, spec["rank"])
+    labels = np.digitize(worth, np.array([0.0, 5.0, 10.0, 15.0]))
+    qid = np.repeat(np.arange(len(values) // QUERY), QUERY) + task.documents * spec["rank"]
+    data = rf.RankingData(values, labels, qid=qid)
+    ranker = rf.Ranker(
+        n_estimators=spec["trees"],
+        num_leaves=task.leaves,
+        min_child_samples=1,
+        min_child_weight=0.0,
+        engine="lightgbm",
+        threads=1,
+        progress=False,
+    )
+    places = [(address(w), spec["port"]) for w in range(workers)]
+    token = spec["token"].encode()
+    with join_team(spec["rank"], places, token=token, timeout=WAIT) as team:
+        seen: list[list[float]] = []
+        watch = [lambda _: seen.append(look())]
+        model = fit(ranker.settings(), ScoredSet("training", data), callbacks=watch, team=team)
+    return {"seen": seen, "sizes": sizes_of(lgb.Booster(model_str=model.text()))}
+
+
+def sizes_of(booster: Any) -> list[list[float]]:
+    """Of each tree, documents of the smaller leaf at each search for splits."""
+    return [smaller_leaves(one["tree_structure"]) for one in booster.dump_model()["tree_info"]]
+
+
+def smaller_leaves(root: dict[str, Any]) -> list[float]:
+    """Documents of the smaller leaf at each search for splits, in the order of splits.
+
+    The children of the last split are not searched.
+
+    >>> leaf = {"leaf_index": 0, "leaf_count": 3}
+    >>> right = {"split_index": 1, "internal_count": 7, "left_child": leaf}
+    >>> right["right_child"] = {"leaf_index": 1, "leaf_count": 4}
+    >>> root = {"split_index": 0, "internal_count": 10, "left_child": leaf, "right_child": right}
+    >>> smaller_leaves(root)
+    [10.0, 3.0]
+    """
+    found: dict[int, float] = {}
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if "split_index" in node:
+            children = [node["left_child"], node["right_child"]]
+            found[node["split_index"]] = min(_documents(child) for child in children)
+            nodes += children
+    return [_documents(root), *(found[place] for place in range(len(found) - 1))]
+
+
+def _documents(node: dict[str, Any]) -> float:
+    return float(node["internal_count" if "split_index" in node else "leaf_count"])
+
+
+def swap(spec: dict[str, Any]) -> dict[str, float]:
+    """Seconds in which two workers give each other a message of each size, as LightGBM does."""
+    place = (address(1), spec["port"])
+    with contextlib.ExitStack() as stack:
+        if spec["rank"] == 1:
+            line = stack.enter_context(socket.create_server(place)).accept()[0]
+        else:
+            line = _connect(place)
+        stack.enter_context(line)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            line.setsockopt(socket.SOL_SOCKET, buffer, BUFFER)
+        return {str(size): _swap(line, size, many) for size, many in SWAPS.items()}
+
+
+def _swap(line: socket.socket, size: int, many: int) -> float:
+    times = []
+    for _ in range(many):
+        before = time.perf_counter()
+        if size < BUFFER:
+            line.sendall(bytes(size))
+            _receive(line, size)
+        else:
+            sends = threading.Thread(target=line.sendall, args=(bytes(size),))
+            sends.start()
+            _receive(line, size)
+            sends.join()
+        times.append(time.perf_counter() - before)
+    return statistics.median(times)
+
+
+def _connect(place: tuple[str, int]) -> socket.socket:
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        with contextlib.suppress(ConnectionRefusedError):
+            return socket.create_connection(place, timeout=WAIT)
+        time.sleep(0.1)
+    sys.exit(f"nobody listens at {place}")
+
+
+def _receive(line: socket.socket, size: int) -> None:
+    while size:
+        part = line.recv(size)
+        if not part:
+            sys.exit("the other side has gone")
+        size -= len(part)
+
+
+def exchange(spec: dict[str, Any]) -> dict[str, float]:
+    """Seconds of a team's exchange of little."""
+    from rankforce.common.team import join_team
+
+    places = [(address(w), spec["port"]) for w in range(spec["workers"])]
+    token = spec["token"].encode()
+    times = []
+    with join_team(spec["rank"], places, token=token, timeout=WAIT) as team:
+        for _ in range(1000):
+            before = time.perf_counter()
+            team.exchange([bytes(min(SWAPS))] * team.size)
+            times.append(time.perf_counter() - before)
+    return {"seconds": statistics.median(times)}
+
+
+DOES = {"sockets": with_sockets, "team": with_team, "swap": swap, "exchange": exchange}
+
+if __name__ == "__main__":
+    told = json.loads(sys.argv[1])
+    print(json.dumps(DOES[told["what"]](told)))
