@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.engines.histogram.bins import make_bins
+from rankforce.data.binned import make_bins
 from rankforce.experiments import trials as trials_of
 from rankforce.experiments.trials import Trial, outlook
 

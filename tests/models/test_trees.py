@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankforce.data.precision import floor_float32
 from rankforce.models.forest.lightgbm_text import model_text, parse_model, tree_text
-from rankforce.models.forest.tree import Tree, floor_float32, stack
+from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores, count_splits, route
 
 lgb = pytest.importorskip("lightgbm")

@@ -18,8 +18,8 @@ from sklearn.base import clone
 import rankforce as rf
 from rankforce.common.notes import Note
 from rankforce.common.types import Floats
+from rankforce.data.binned import make_bins
 from rankforce.engines.base import _ADDED
-from rankforce.engines.histogram.bins import make_bins
 from rankforce.engines.lightgbm.engine import LightGBM
 from rankforce.formats.write import write
 from rankforce.training.committee import fit_members, share_threads

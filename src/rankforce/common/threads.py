@@ -68,19 +68,21 @@ def _least_quota(groups: Path, own: Path) -> float:
         lines = own.read_text().splitlines()
     except OSError:  # not Linux
         return math.inf
-    folders = [folder for line in lines for folder in _own_groups(groups, line)]
+    folders = [folder for line in lines for folder in own_groups(groups, line, "cpu")]
     return min(map(_quota, folders), default=math.inf)
 
 
-def _own_groups(groups: Path, line: str) -> list[Path]:
+def own_groups(groups: Path, line: str, controller: str) -> list[Path]:
     """Folders of the cgroup in a line of /proc/self/cgroup, and of those around it.
 
     Joblib reads the outermost alone, where a service of systemd or a job of a cluster has no quota.
     """
     _, controllers, path = line.split(":", 2)
-    if controllers and "cpu" not in controllers.split(","):
+    if controllers and controller not in controllers.split(","):
         return []
-    mounts = [groups / controllers, groups / "cpu"] if controllers else [groups, groups / "unified"]
+    mounts = (
+        [groups / controllers, groups / controller] if controllers else [groups, groups / "unified"]
+    )
     inner = [mount / path.lstrip("/") for mount in mounts]
     around = [folder for place in inner for folder in (place, *place.parents)]
     return [folder for folder in around if folder.is_relative_to(groups)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.notes import note
+from rankforce.common.types import Floats
 
 EXACT = 1 << 24  # integers up to here are float32 numbers
 FEW = 100  # one of so many values may be lost, where they are no integers: it is rounding
@@ -69,3 +70,15 @@ class Precision:
                 f"{place}{name}: {before:,} different values from {EXACT:,} on become {after:,} in "
                 f"float32: {REMEDY}"
             )
+
+
+def floor_float32(values: Floats) -> NDArray[np.float32]:
+    """The largest float32 that is not above each value: x <= value is the same for every float32 x.
+
+    >>> bool(floor_float32(np.array([0.1]))[0] <= 0.1)
+    True
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+        below = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(rounded.astype(np.float64) > values, below, rounded)

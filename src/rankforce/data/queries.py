@@ -201,8 +201,11 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
     # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
     is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
     ids = _plain_ids(np.array(qid, object) if is_list else given)
+    found = _index_runs(ids)
+    if found is not None:
+        return found
     unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
-    # Queries in order of first appearance: rows that are grouped already stay where they are.
+    # Queries in order of first appearance.
     rank = np.empty(len(unique), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(unique))
     query = rank[number.reshape(-1)]
@@ -210,8 +213,17 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(query))])
     key = np.empty(len(unique), np.uint64)
     key[rank] = _keys(unique, first)
-    is_grouped = bool(np.all(query[1:] >= query[:-1]))
-    return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
+    return QueryIndex(pointer, row, key)
+
+
+def _index_runs(ids: NDArray[Any]) -> QueryIndex | None:
+    """Queries that stand one behind the other, without sorting rows; None if some do not."""
+    starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
+    heads = ids[starts]
+    if len(np.unique(heads)) < len(heads):
+        return None
+    pointer = np.append(starts, len(ids)).astype(np.int64)
+    return QueryIndex(pointer, np.empty(0, np.int64), _keys(heads, starts))
 
 
 def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
 from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
 from rankforce.models.forest.tree import Tree
 
 
@@ -128,15 +129,17 @@ def open_engine(
 ) -> Engine:
     """The engine of that name on these features; without a name the one that is fastest.
 
-    That is ours where a tree sees part of the rows or columns, or there are few of them, if it
-    takes the parameters (docs/adr/0029). Of a team, each worker has the features of its own rows.
+    That is ours where a tree sees part of the rows or columns, where there are few of them, and
+    where they are in bins, if it takes the parameters (docs/adr/0029). Of a team, each worker has
+    the features of its own rows.
     """
     kind = find_engine(name)
     if team.size > 1:
         return _open_together(kind, features, team, categorical, parameters, more)
     rows, columns = features.shape
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
-    if name is None and (is_sampled or rows * columns < FEW):
+    is_binned = isinstance(features, Binned)  # which LightGBM would copy
+    if name is None and (is_sampled or is_binned or rows * columns < FEW):
         own = find_engine(OWN)
         kind = own if own.lacks(parameters, categorical) is None else kind
     lacking = kind.lacks(parameters, categorical)

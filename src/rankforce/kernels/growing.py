@@ -25,45 +25,6 @@ TINY = 1e-15  # a hessian below it divides nothing
 
 
 @entry
-def bin_block(first, last, width, values, ends, starts, many, bins):
-    """The bin of every value of the rows first..last-1: the first that does not end below it.
-
-    The ends of a column's bins begin at starts[column]; NaN gets the number behind the last.
-    """
-    for row in range(np.uint64(first), np.uint64(last)):
-        for column in range(np.uint64(width)):
-            x = values[row * np.uint64(width) + column]
-            low, high = np.int64(0), many[column] - 1
-            if x != x:
-                low = many[column]
-            while low < high:
-                middle = (low + high) >> 1
-                if ends[starts[column] + middle] < x:
-                    low = middle + 1
-                else:
-                    high = middle
-            bins[row, column] = low
-
-
-@entry
-def gather_block(first, last, bins, rows, columns, edge, out):
-    """The bins of some rows and columns, block by block."""
-    count = np.uint64(len(rows))
-    begin = np.uint64(first)
-    while begin < np.uint64(last):
-        end = min(begin + np.uint64(AHEAD), np.uint64(last))
-        for block in range(len(edge) - 1):
-            base = count * np.uint64(edge[block])
-            low, high = np.uint64(edge[block]), np.uint64(edge[block + 1])
-            for i in range(begin, end):
-                row = np.uint64(rows[i])
-                at = base + i * (high - low) - low
-                for j in range(low, high):
-                    out[at + j] = bins[row, np.uint64(columns[j])]
-        begin = end
-
-
-@entry
 def pack_block(first, last, rows, lam, hess, keys, key, step, step_hess, packed):
     """Forces of some rows in steps, rounded by chance, packed."""
     inverse = 1.0 / step if step > 0.0 else 0.0
@@ -372,18 +333,3 @@ def tell_leaves(count, order, rows, leaves, leaf):
     for number in range(count):
         for i in range(np.uint64(leaves[number, BEGIN]), np.uint64(leaves[number, END])):
             leaf[np.uint64(rows[order[i]])] = number
-
-
-@entry
-def walk_block(first, last, rows, bins, nodes, many, leaf):
-    """The leaf of other rows: nodes have columns of `bins` here."""
-    for i in range(np.uint64(first), np.uint64(last)):
-        row = np.uint64(rows[i])
-        node = np.int64(0)
-        while node >= 0:
-            at = np.uint64(node)
-            column = nodes[at, COLUMN]
-            b = np.int64(bins[row, np.uint64(column)])
-            goes = nodes[at, NAN_LEFT] != 0 if b == many[column] else b <= nodes[at, BIN]
-            node = nodes[at, 3] if goes else nodes[at, 4]
-        leaf[row] = ~node

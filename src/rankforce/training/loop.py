@@ -22,6 +22,7 @@ from rankforce.models.model import Model
 from rankforce.models.network.library import load_torch
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
+from rankforce.training.binning import bin_sets
 from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.forces import leaf_steps, sum_leaves
@@ -81,15 +82,17 @@ class Boosting(Run):
             _check_resumable(settings)
         super().__init__(job, base_steps=self.first or fitted, steps=settings.n_estimators)
         self.before = self.scores[0]
+        self._say_start()
+        # What new trees are grown on and walked on: those of a base take the features themselves.
+        self.features = bin_sets([one.data for one in self.sets], settings, self.progress.say)
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)
 
     def _open_engine(self, data: RankingData) -> Engine:
         settings = self.settings
-        self._say_start()
         engine = open_engine(
             settings.engine,
-            data.features,
+            self.features[0],
             feature_names=data.feature_names,
             categorical=data.categorical,
             parameters=settings.engine_parameters(),
@@ -120,23 +123,25 @@ class Boosting(Run):
             self._replay(model.trees)
             return model
         self.watch.take(found.history, model.steps)
-        self._score(model.trees[:-1])
+        self._score(model.trees[: self.first], is_own=False)
+        self._score(model.trees[self.first : -1])
         self.before = self.scores[0].copy()
-        self._score(model.trees[-1:])
+        self._score(model.trees[max(self.first, model.steps - 1) :])
         return model
 
-    def _score(self, trees: Sequence[Tree]) -> None:
-        """Add trees that are there to all scores."""
+    def _score(self, trees: Sequence[Tree], *, is_own: bool = True) -> None:
+        """Add trees that are there to all scores; those of a base are not the run's own."""
         nodes = stack(trees)
-        for one, scores in zip(self.sets, self.scores, strict=True):
-            add_scores(nodes, one.data.features, scores, threads=self.threads)
+        for one, own, scores in zip(self.sets, self.features, self.scores, strict=True):
+            features = own if is_own else one.data.features
+            add_scores(nodes, features, scores, threads=self.threads)
 
     def _replay(self, trees: Sequence[Tree]) -> None:
         """Measure trees that are there: those of a base, or for tests that look at queries."""
         for number, tree in enumerate(trees, start=1):
             if number == len(trees):
                 self.before = self.scores[0].copy()
-            self._score([tree])
+            self._score([tree], is_own=number > self.first)
             self.watch.look(self.scores[1:])
 
     def go(self) -> None:
@@ -174,9 +179,9 @@ class Boosting(Run):
         rate = self.settings.rate(iteration - self.model.base_steps)
         final = tree.with_values(rate * values, rate)
         nodes = stack([tree])
-        for number, (one, scores) in enumerate(zip(self.sets, self.scores, strict=True)):
+        for number, (features, scores) in enumerate(zip(self.features, self.scores, strict=True)):
             if number:
-                leaf = route(tree, nodes, one.data.features, threads=self.threads)
+                leaf = route(tree, nodes, features, threads=self.threads)
             _move(leaf, final.leaf_value, scores, self.threads)
         self.model.trees.append(final)
         self.model.used = self.model.steps

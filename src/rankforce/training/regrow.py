@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import add_scores
 from rankforce.models.model import Model
+from rankforce.training.binning import bin_sets
 from rankforce.training.callbacks.base import (
     FAILED,
     FINISHED,
@@ -66,11 +68,13 @@ class _Regrowth:
         self.objective, self.callbacks = objective, callbacks
         self.scores = [start_scores(one) for one in sets]
         self.begin = model.steps
+        # Trees of a base take the features themselves, as in `Boosting`.
+        self.features = bin_sets([one.data for one in sets], settings)
         self.forces = Forces(objective, sets[0].data, settings, base_steps=self.begin)
 
     def go(self, trees: Sequence[Tree]) -> None:
         for tree in self.model.trees:
-            self._measure(tree)
+            self._measure(tree, [one.data.features for one in self.sets])
         end = self.begin + len(trees)
         self._tell_start(end)
         for tree in trees:
@@ -84,14 +88,14 @@ class _Regrowth:
             lam, hess = self.forces.at(self.scores[0], iteration)
         self.model.trees.append(tree)
         self.model.used = self.model.best_iteration = self.model.steps
-        found = self._measure(tree)
+        found = self._measure(tree, self.features)
         return bool(self.callbacks) and self._tell_step(iteration, end, found, lam, hess)
 
-    def _measure(self, tree: Tree) -> list[Evaluation]:
+    def _measure(self, tree: Tree, features: Sequence[Any]) -> list[Evaluation]:
         nodes = stack([tree])
         first = 0 if self.callbacks else 1  # nobody else looks at scores of the training set
-        for one, scores in zip(self.sets[first:], self.scores[first:], strict=True):
-            add_scores(nodes, one.data.features, scores, threads=self.threads)
+        for own, scores in zip(features[first:], self.scores[first:], strict=True):
+            add_scores(nodes, own, scores, threads=self.threads)
         return self.watch.look(self.scores[1:])
 
     def _tell_start(self, end: int) -> None:

@@ -19,10 +19,12 @@ from rankforce.common.draws import hash_keys, hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import get_pool, run_rows
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned, cut_columns, make_bins
+from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
 from rankforce.engines.base import Grown
-from rankforce.engines.histogram.bins import Bins, make_bins
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
+from rankforce.kernels import bins as bin_kernels
 from rankforce.kernels import growing as kernels
 from rankforce.models.forest.tree import GOES_LEFT, MISSING_NAN, MISSING_SHIFT, Tree
 
@@ -48,10 +50,7 @@ BINNING: dict[str, Callable[[Any], Any]] = {
     "feature_pre_filter": bool,
 }
 USUAL = {"colsample_bynode": 1.0}  # what changes nothing
-MOST_BINS = 256  # that a byte tells apart
-BINS = 127  # as for LightGBM
-SAMPLE = 100_000  # rows that bins are found from
-WIDTH = 36  # columns of a block at most: its histograms stay in the fastest memory
+MOST_ROWS = 1 << 31  # times levels: sums of forces have 32 bits
 ALONE = 1 << 20  # values of rows and columns below which one thread grows a tree faster
 PARTED = 1 << 14  # rows of a leaf above which threads share them out
 DEEPEST = 1 << 30  # without a limit
@@ -79,7 +78,7 @@ class Part(NamedTuple):
     """Rows and columns that a tree sees, with their bins in blocks of columns."""
 
     rows: NDArray[np.int32]
-    columns: NDArray[np.int64]
+    columns: NDArray[np.int64]  # by their numbers among those that have bins
     edge: NDArray[np.int64]  # the first of the columns of each block, and their number
     bins: NDArray[np.uint8]
 
@@ -107,26 +106,24 @@ class Histogram:
         names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
         self._rules = np.array([parameters["min_child_samples"], *map(parameters.get, names)])
         self.how = f"forces quantised to {self._levels} levels, leaves in full precision"
-        usual = {"max_bin": BINS, "bin_construct_sample_cnt": SAMPLE, "data_random_seed": seed}
-        given = {name: BINNING[name](parameters.get(name, value)) for name, value in usual.items()}
-        most, sample, bin_seed = given.values()
+        self._bins = _open_bins(features, parameters, seed=seed, threads=threads)
+        edges = self._bins.edges
+        most = int((edges.many + edges.has_nan).max(initial=1))
         self._shift = max((most - 1).bit_length(), 1)
-
-        def make(features: Any) -> Bins:
-            return make_bins(features, most=most, sample=sample, seed=bin_seed, threads=threads)
-
-        self._bins: Bins = binned(
-            make, given | {"engine": "histogram", "feature_pre_filter": False}, features
-        )
-        if not len(self._bins.usable):
+        if not len(self._bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
+        if features.shape[0] * self._levels >= MOST_ROWS:
+            raise RankforceError(
+                f"engine='histogram' takes {MOST_ROWS // self._levels - 1:,} rows at "
+                f"quantised_levels={self._levels}, not {features.shape[0]:,}: choose 'lightgbm'"
+            )
         self._whole: Part | None = None  # all rows and columns
         self._totals = np.empty((0, 0), np.int64)
 
     @property
     def ranges(self) -> list[str]:
         """The least and the largest value of each feature."""
-        return self._bins.ranges
+        return self._bins.edges.ranges
 
     def grow(
         self,
@@ -152,30 +149,32 @@ class Histogram:
 
     def _draw(self, iteration: int) -> NDArray[np.int64]:
         """The columns that a tree may split on."""
-        usable = self._bins.usable
+        usable = self._bins.columns
         count = max(round(self._share * len(usable)), 1)
         if count == len(usable):
-            return usable
+            return np.arange(count)
         draws = hash_keys(usable.astype(np.uint64) ^ hash_numbers(self._seed, iteration))
-        return np.sort(usable[np.argpartition(draws, count - 1)[:count]])
+        return np.sort(np.argpartition(draws, count - 1)[:count])
 
     def _take(self, rows: NDArray[np.int32] | None, columns: NDArray[np.int64]) -> Part:
-        is_whole = rows is None and len(columns) == len(self._bins.usable)
+        bins, is_whole = self._bins, rows is None and len(columns) == len(self._bins.columns)
         if is_whole and self._whole is not None:
             return self._whole
         if rows is None:
-            rows = np.arange(len(self._bins.values), dtype=np.int32)
-        edge = _cut(len(columns))
+            rows = np.arange(bins.shape[0], dtype=np.int32)
+        if is_whole:
+            self._whole = Part(rows, columns, bins.cut, bins.bins)
+            return self._whole
+        edge = cut_columns(len(columns))
         out = np.empty(len(rows) * len(columns), np.uint8)
 
         def work(first: int, last: int) -> None:
-            kernels.gather_block(first, last, self._bins.values, rows, columns, edge, out)
+            bin_kernels.gather_block(
+                first, last, bins.bins, bins.at, bins.step, rows, columns, edge, out
+            )
 
         run_rows(work, len(rows), self._threads)
-        part = Part(rows, columns, edge, out)
-        if is_whole:
-            self._whole = part
-        return part
+        return Part(rows, columns, edge, out)
 
     def _pack(
         self, part: Part, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
@@ -196,7 +195,8 @@ class Histogram:
     def _grow(self, part: Part, packed: NDArray[np.int32], rules: Floats, growth: _Growth) -> int:
         """Fill in the growth; the number of leaves."""
         chunk = min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1))
-        many, has_nan = self._bins.many[part.columns], self._bins.has_nan[part.columns]
+        many = self._bins.many[part.columns]
+        has_nan = self._bins.edges.has_nan[self._bins.columns[part.columns]]
         looks = (many, has_nan, self._shift, chunk, rules)
         state = (growth.leaves, self._totals, growth.gains, growth.splits)
         notes = (growth.nodes, growth.parents, growth.worth)
@@ -246,10 +246,11 @@ class Histogram:
     def _make_tree(self, part: Part, growth: _Growth, rules: Floats) -> Tree:
         count, step, step_hess = growth.count, rules[-2], rules[-1]
         column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
-        feature = part.columns[column]
-        growth.nodes[: count - 1, 0] = feature
-        threshold = self._bins.ends[self._bins.starts[feature] + bin_]
-        missing = np.where(self._bins.has_nan[feature] > 0, MISSING_NAN << MISSING_SHIFT, 0)
+        column = part.columns[column]
+        growth.nodes[: count - 1, 0] = column  # for rows that are not in the bag
+        feature, edges = self._bins.columns[column], self._bins.edges
+        threshold = edges.ends[edges.starts[feature] + bin_]
+        missing = np.where(edges.has_nan[feature] > 0, MISSING_NAN << MISSING_SHIFT, 0)
         is_left = (nan_left > 0) | (missing == 0)
         rule = (missing | np.where(is_left, GOES_LEFT, 0)).astype(np.int64)
         gain, force, second, rows = growth.worth[: count - 1].T
@@ -272,14 +273,7 @@ class Histogram:
         kernels.tell_leaves(growth.count, growth.order, part.rows, growth.leaves, leaf)
         if len(part.rows) < rows:
             rest = np.flatnonzero(leaf < 0).astype(np.int32)
-            nodes = growth.nodes[: growth.count - 1]
-
-            def work(first: int, last: int) -> None:
-                kernels.walk_block(
-                    first, last, rest, self._bins.values, nodes, self._bins.many, leaf
-                )
-
-            run_rows(work, len(rest), self._threads)
+            self._bins.walk(growth.nodes[: growth.count - 1], leaf, rest, threads=self._threads)
         return leaf
 
 
@@ -298,11 +292,21 @@ class _Growth:
         self.worth = np.empty((most - 1, 4))
 
 
-@functools.cache
-def _cut(columns: int) -> NDArray[np.int64]:
-    """The first of the columns of each block, and their number: an even number of blocks."""
-    blocks = 2 * -(-columns // (2 * WIDTH)) if columns > WIDTH else 1
-    return np.linspace(0, columns, blocks + 1).astype(np.int64)
+def _open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:
+    """The features in bins, if they are not; engines on the same features share them."""
+    if isinstance(features, Binned):
+        return features
+    usual = {"max_bin": BINS, "bin_construct_sample_cnt": SAMPLE, "data_random_seed": seed}
+    given = {name: BINNING[name](parameters.get(name, value)) for name, value in usual.items()}
+    most, sample, bin_seed = given.values()
+
+    def make(features: Any) -> Binned:
+        return make_bins(features, most=most, sample=sample, seed=bin_seed, threads=threads)
+
+    found: Binned = binned(
+        make, given | {"engine": "histogram", "feature_pre_filter": False}, features
+    )
+    return found
 
 
 def _shown(values: Floats) -> Floats:

@@ -16,8 +16,10 @@ from rankforce.common.notes import note
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
 from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
+from rankforce.engines.lightgbm.binned import make_dataset, own_bins, with_ends
 from rankforce.engines.lightgbm.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.details import in_forces, with_counts
 from rankforce.engines.lightgbm.library import (
@@ -74,10 +76,12 @@ class LightGBM:
         self.leaf_rules = [] if self._histograms.quantised else sorted(LEAF_RULES & {*theirs})
         directions = " ".join(map(str, theirs.get(MONOTONE, ())))
         self.about = {MONOTONE: directions} if directions else {}
-        self._features = features = in_memory(features)
+        is_binned = isinstance(features, Binned)
+        self._features = features = features if is_binned else in_memory(features)
         lgb = import_lightgbm()
         note_lost_threads(threads)
-        note_negative(features, feature_names, categorical)
+        if not is_binned:
+            note_negative(features, feature_names, categorical)
         self._seed = seed
         self._threads = threads
         self._team, self._network = team, Network(team)
@@ -87,6 +91,8 @@ class LightGBM:
         self._theirs = theirs
         self._samples_columns = bool({"feature_fraction", "feature_fraction_bynode"} & {*theirs})
         self._parameters = {**theirs, **self._fixed(seed, threads)}
+        if is_binned:
+            self._parameters |= own_bins(features)
         names = plain_names(feature_names)
         dataset = binned(self._bin, self._parameters, features, names, categorical)
         with self._network.open(), said_once():
@@ -102,6 +108,8 @@ class LightGBM:
     def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
         """LightGBM's data set, some feature of which can split."""
         lgb = import_lightgbm()
+        if isinstance(features, Binned):
+            return make_dataset(features, names, self._parameters)
         rows, columns = features.shape
         with said_once():  # on next to nothing: whether the parameters are sound
             alone = self._parameters | {"num_threads": 1}
@@ -180,7 +188,9 @@ class LightGBM:
         blocks = split_model(text)[1]
         tree = parse_tree(blocks[0]) if blocks else None
         self._grown += len(blocks)
-        return None if tree is None or tree.leaves == 1 else tree
+        if tree is None or tree.leaves == 1:
+            return None
+        return with_ends(tree, self._features) if isinstance(self._features, Binned) else tree
 
     def _find_leaves(self, tree: Tree) -> NDArray[np.int32]:
         """The leaf of every training row in the tree just grown.
@@ -242,6 +252,8 @@ class LightGBM:
     @property
     def ranges(self) -> list[str]:
         """What LightGBM saw of each feature."""
+        if isinstance(self._features, Binned):
+            return self._features.edges.ranges
         return feature_infos(self._booster.model_to_string(num_iteration=1).partition("\n\n")[0])
 
 

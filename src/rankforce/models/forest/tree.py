@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.types import Floats
+from rankforce.data.precision import floor_float32
 from rankforce.kernels.trees import CATEGORICAL, DEFAULT_LEFT, NAN_LEFT, ZERO_MISSING
 
 Ints = NDArray[np.int64]
@@ -131,15 +132,3 @@ def _sets(trees: Sequence[Tree]) -> NDArray[np.int32]:
         cats[:, 0] += before
         rows.append(cats)
     return np.concatenate([np.empty((0, 2), np.int64), *rows]).astype(np.int32)
-
-
-def floor_float32(values: Floats) -> NDArray[np.float32]:
-    """The largest float32 that is not above each value: x <= value is the same for every float32 x.
-
-    >>> bool(floor_float32(np.array([0.1]))[0] <= 0.1)
-    True
-    """
-    with np.errstate(over="ignore"):
-        rounded = values.astype(np.float32)
-        below = np.nextafter(rounded, np.float32(-np.inf))
-    return np.where(rounded.astype(np.float64) > values, below, rounded)

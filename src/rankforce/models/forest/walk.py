@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
+from rankforce.data.binned import Binned
 from rankforce.data.sources import as_source
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.tree import Nodes, Tree, stack
+from rankforce.models.forest.walk_bins import add_bin_scores, route_bins
 
 
 def route(tree: Tree, nodes: Nodes, features: Any, *, threads: int) -> NDArray[np.int32]:
@@ -21,6 +23,9 @@ def route(tree: Tree, nodes: Nodes, features: Any, *, threads: int) -> NDArray[n
     `nodes` is `stack([tree])`: made once for several data sets.
     """
     leaf = np.empty(features.shape[0], np.int32)
+    if isinstance(features, Binned):
+        route_bins(nodes, 0, features, leaf, threads=threads)
+        return leaf
     for first, block in as_source(features).blocks():
         _route_block(tree, nodes, block, leaf[first : first + len(block)], threads)
     return leaf
@@ -42,6 +47,9 @@ def route_some(
 ) -> None:
     """The leaf of some rows, into `leaf`."""
     nodes = stack([tree])
+    if isinstance(features, Binned):
+        route_bins(nodes, 0, features, leaf, rows, threads=threads)
+        return
     if not isinstance(features, np.ndarray):
         leaf[rows] = route(tree, nodes, as_source(features).take(rows), threads=threads)
         return
@@ -55,6 +63,9 @@ def route_some(
 
 def add_scores(nodes: Nodes, features: Any, scores: Floats, *, threads: int) -> None:
     """Add the scores of a forest to `scores`, in place."""
+    if isinstance(features, Binned):
+        add_bin_scores(nodes, features, scores, threads=threads)
+        return
     for first, block in as_source(features).blocks():
         _score_block(nodes, block, scores[first : first + len(block)], threads)
 

@@ -1,0 +1,68 @@
+"""LightGBM on features that are in bins already: it gets the numbers of bins, one bin for each."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from rankforce.data.binned import Binned
+from rankforce.data.sources import block_rows
+from rankforce.engines.lightgbm.library import import_lightgbm, plain_errors
+from rankforce.models.forest.tree import Tree
+
+
+def own_bins(binned: Binned) -> dict[str, Any]:
+    """Parameters with which every number of a bin has a bin, and no column a second copy."""
+    most = int(binned.many.max(initial=1)) + 2
+    return {"max_bin": most, "min_data_in_bin": 1, "feature_pre_filter": False}
+
+
+def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -> Any:
+    """LightGBM's data set, pushed in blocks.
+
+    How numbers become bins it takes from a few rows that have each of them once: what it would find
+    by itself depends on the rows of a worker.
+    """
+    lgb = import_lightgbm()
+    sequence: Any = lgb.Sequence
+
+    class Codes(sequence):  # type: ignore[misc]
+        batch_size = block_rows(binned.shape[1])
+
+        def __len__(self) -> int:
+            return binned.shape[0]
+
+        def __getitem__(self, rows: Any) -> Any:
+            return _spread(binned, binned.codes(rows))
+
+    most = int(binned.many.max(initial=1))
+    each = np.minimum(np.arange(most)[:, np.newaxis], binned.many - 1).astype(np.float32)
+    missing = np.where(binned.edges.has_nan[binned.columns], np.nan, each[-1]).astype(np.float32)
+    few = _spread(binned, np.vstack([each, missing]))
+    with plain_errors():
+        alone = parameters | {"num_machines": 1, "machines": ""}
+        reference = lgb.Dataset(few, feature_name=names, params=alone).construct()
+        labels = np.zeros(binned.shape[0], np.float32)
+        return lgb.Dataset(
+            Codes(), labels, reference=reference, feature_name=names, params=parameters
+        ).construct()
+
+
+def _spread(binned: Binned, codes: Any) -> Any:
+    """Codes of all columns, 0 of those that cannot tell rows apart."""
+    if codes.shape[1] == binned.shape[1]:
+        return codes
+    rows = np.zeros((len(codes), binned.shape[1]), np.float32)
+    rows[:, binned.columns] = codes
+    return rows
+
+
+def with_ends(tree: Tree, binned: Binned) -> Tree:
+    """The tree with ends of bins in place of numbers of bins."""
+    edges = binned.edges
+    code = np.clip(np.floor(tree.threshold), 0, edges.many[tree.feature] - 1).astype(np.int64)
+    lines = {key: text for key, text in tree.lines.items() if key != "threshold"}
+    threshold = edges.ends[edges.starts[tree.feature] + code]
+    return dataclasses.replace(tree, threshold=threshold, lines=lines)

@@ -1,0 +1,104 @@
+"""Features that are not in memory enter training as bins, a byte a value; others as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.memory import available_memory
+from rankforce.data.binned import Binned, bin_source, make_bins
+from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
+from rankforce.data.ranking_data import RankingData
+from rankforce.data.sources import Dense, as_source
+from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
+from rankforce.training.settings import Settings
+
+BESIDE = 100  # bytes a document that training takes at most beside the features
+
+
+def bin_sets(
+    sets: Sequence[RankingData], settings: Settings, say: Callable[[str], object] = str
+) -> list[Any]:
+    """Features of the training set and of others, for new trees to be grown and walked on.
+
+    If any of them are not in memory, those of the training set become bins, unless they are, and
+    so do the others that are not in memory, by the same edges.
+    """
+    features = [data.features for data in sets]
+    if all(is_at_hand(one) for one in features):
+        return features
+    _check_plain(sets[0], settings)
+    train = features[0]
+    if not isinstance(train, Binned):
+        train = _bins_of(sets[0], settings)
+        say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
+    return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
+
+
+def _bins_of(data: RankingData, settings: Settings) -> Binned:
+    """The bins of a training set; the members of a committee share them."""
+    passed = settings.passed
+    given = {
+        "most": min(passed.get("max_bin", BINS), MOST_BINS),
+        "sample": passed.get("bin_construct_sample_cnt", SAMPLE),
+        "seed": passed.get(BIN_SEED, settings.seed),
+    }
+
+    def make(features: Any) -> Binned:
+        _check_room(data)
+        return make_bins(features, **given, threads=settings.thread_count)
+
+    found: Binned = binned(make, given | NEEDED, data.features)
+    return found
+
+
+def is_at_hand(features: Any) -> bool:
+    """Whether features are numbers in memory."""
+    return isinstance(as_source(features), Dense)
+
+
+def _like(train: Binned, data: RankingData, threads: int) -> Any:
+    features = data.features
+    if is_at_hand(features):
+        return features
+    if not isinstance(features, Binned):
+
+        def make(features: Any, _: int) -> Binned:
+            _check_room(data)
+            return bin_source(features, train.edges, threads=threads)
+
+        return binned(make, NEEDED, features, id(train))
+    if not features.edges.same(train.edges):
+        raise RankforceError(
+            f"{features.place} has other bins than the training set: make it with "
+            f"rankforce convert DATA {features.place} --like {train.place}"
+        )
+    return features
+
+
+def _check_plain(data: RankingData, settings: Settings) -> None:
+    if data.categorical:
+        names = [data.feature_names[column] for column in data.categorical]
+        raise RankforceError(
+            f"feature {names[0]!r} is categorical, which goes with features in memory alone: read "
+            "the data with keep='memory', or leave it out with ignore="
+        )
+    if isinstance(data.features, Binned) and "max_bin" in settings.passed:
+        raise RankforceError(
+            f"max_bin is {settings.passed['max_bin']}, but {data.features.place} is in bins "
+            "already: leave it out"
+        )
+
+
+def _check_room(data: RankingData) -> None:
+    """Refuse what would not fit, before hours are spent on it."""
+    room = available_memory()
+    rows, columns = data.features.shape
+    needed = rows * (columns + BESIDE)
+    if room is not None and needed > room:
+        raise RankforceError(
+            f"{rows:,} rows of {columns} features take {needed / 1e9:.1f} GB in training, a byte a "
+            f"value and {BESIDE} a row, and {room / 1e9:.1f} GB are free: leave out features "
+            "(ignore=) or queries, take a machine with more memory, or several (cluster=)"
+        )
