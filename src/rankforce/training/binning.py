@@ -7,8 +7,19 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.memory import available_memory
+from rankforce.common.team import ALONE, Team
 from rankforce.data.binned import Binned, bin_source, make_bins
-from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
+from rankforce.data.edges import (
+    BINS,
+    MOST_BINS,
+    SAMPLE,
+    Edges,
+    Survey,
+    chosen_rows,
+    find_all_edges,
+    join_surveys,
+    survey,
+)
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import Dense, as_source
 from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
@@ -18,25 +29,32 @@ BESIDE = 100  # bytes a document that training takes at most beside the features
 
 
 def bin_sets(
-    sets: Sequence[RankingData], settings: Settings, say: Callable[[str], object] = str
+    sets: Sequence[RankingData],
+    settings: Settings,
+    say: Callable[[str], object] = str,
+    team: Team = ALONE,
 ) -> list[Any]:
     """Features of the training set and of others, for new trees to be grown and walked on.
 
     If any of them are not in memory, those of the training set become bins, unless they are, and
-    so do the others that are not in memory, by the same edges.
+    so do the others that are not in memory, by the same edges. So do those of a team, whose workers
+    need the same edges, unless some are categorical: bins of these are the engine's.
     """
     features = [data.features for data in sets]
-    if all(is_at_hand(one) for one in features):
+    are_at_hand = all(team.gather(all(is_at_hand(one) for one in features)))
+    if are_at_hand and (team.size == 1 or sets[0].categorical):
         return features
     _check_plain(sets[0], settings)
     train = features[0]
-    if not isinstance(train, Binned):
-        train = _bins_of(sets[0], settings)
+    if all(team.gather(isinstance(train, Binned))):
+        _check_edges(train.edges, team)
+    else:
+        train = _bins_of(sets[0], settings, team)
         say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
     return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
 
 
-def _bins_of(data: RankingData, settings: Settings) -> Binned:
+def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
     """The bins of a training set; the members of a committee share them."""
     passed = settings.passed
     given = {
@@ -47,10 +65,34 @@ def _bins_of(data: RankingData, settings: Settings) -> Binned:
 
     def make(features: Any) -> Binned:
         _check_room(data)
-        return make_bins(features, **given, threads=settings.thread_count)
+        if team.size == 1:
+            return make_bins(features, **given, threads=settings.thread_count)
+        edges = _find_edges(features, **given, threads=settings.thread_count, team=team)
+        return bin_source(features, edges, threads=settings.thread_count)
 
     found: Binned = binned(make, given | NEEDED, data.features)
     return found
+
+
+def _find_edges(
+    features: Any, *, most: int, sample: int, seed: int, threads: int, team: Team
+) -> Edges:
+    """Where the bins of all workers' rows end: as if one had them all, in order of rank."""
+    counts = team.gather(features.shape[0])
+    before = sum(counts[: team.rank])
+    chosen = chosen_rows(sum(counts), sample, seed) - before
+    own = survey(features, chosen[(chosen >= 0) & (chosen < counts[team.rank])], threads=threads)
+    seen = join_surveys([Survey(*one) for one in team.gather(own)])
+    return find_all_edges(seen, most=min(most, MOST_BINS), threads=threads)
+
+
+def _check_edges(own: Edges, team: Team) -> None:
+    for rank, other in enumerate(team.gather(own)):
+        if not own.same(Edges(*other)):
+            raise RankforceError(
+                f"worker {rank} has other bins than worker {team.rank}: make them with "
+                "rankforce convert DATA PLACE --like the same place"
+            )
 
 
 def is_at_hand(features: Any) -> bool:
