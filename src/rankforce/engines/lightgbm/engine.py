@@ -21,6 +21,7 @@ from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.binned import make_dataset, own_bins, with_ends
+from rankforce.engines.lightgbm.details import in_forces, with_counts
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
@@ -102,6 +103,7 @@ class LightGBM:
         # LightGBM's own scores of the rows, and a bound on their size.
         self._scores = np.zeros(features.shape[0])
         self._bound = 0.0
+        self._steps = 1.0, 1.0  # of the forces and hessians of a tree
 
     def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
         """LightGBM's data set, some feature of which can split."""
@@ -151,7 +153,12 @@ class LightGBM:
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it."""
         tree = self._find_tree(lam, hess, iteration, keys)
-        return None if tree is None else Grown(tree, self._find_leaves(tree))
+        if tree is None:
+            return None
+        leaf = self._find_leaves(tree)
+        if self._team.size > 1:
+            tree = with_counts(tree, leaf, self._team)
+        return Grown(in_forces(tree, *self._steps) if self._is_whole else tree, leaf)
 
     def _find_tree(
         self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
@@ -223,7 +230,9 @@ class LightGBM:
         self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> None:
         rows = len(lam)
-        steps = find_steps(lam, hess, self._histograms.bins, threads=self._threads, team=self._team)
+        steps = self._steps = find_steps(
+            lam, hess, self._histograms.bins, threads=self._threads, team=self._team
+        )
         units = steps
         if self._is_whole:
             units = 1.0, 1.0
