@@ -107,22 +107,12 @@ def list_parts(index: QueryIndex, documents: int) -> Iterator[tuple[int, int]]:
 
 
 def list_sizes(index: QueryIndex, documents: int) -> Iterator[int]:
-    """How many rows the `list_parts` have, where rows of a query stand together.
+    """How many rows the `list_parts` have.
 
     >>> list(list_sizes(index_queries(7, group=[2, 4, 1]), 3))
     [2, 4, 1]
     """
-    check_together(index)
     return (int(index.pointer[b] - index.pointer[a]) for a, b in list_parts(index, documents))
-
-
-def check_together(index: QueryIndex) -> None:
-    """Refuse queries whose rows stand apart, where they are read one after the other."""
-    if len(index.row):
-        raise RankforceError(
-            "rows of a query do not stand together, and features that are not in memory are read "
-            "in their order: sort the rows by query, or read them with keep='memory'"
-        )
 
 
 def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
