@@ -224,8 +224,7 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
         return index_sizes(0, np.empty(0, np.int64))
     # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
     is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
-    ids = _plain_ids(np.array(qid, object) if is_list else given)
-    unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
+    unique, first, number = _distinct(np.array(qid, object) if is_list else given)
     # Queries in order of first appearance: rows that are grouped already stay where they are.
     rank = np.empty(len(unique), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(unique))
@@ -238,8 +237,8 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
     return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
 
 
-def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids as integers, or as the texts that they read as."""
+def _plain_ids(ids: NDArray[Any]) -> NDArray[Any] | None:
+    """Ids as integers or texts, if that is what they are."""
     kind = ids.dtype.kind
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(ids))
@@ -249,21 +248,30 @@ def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
             return ids.astype(np.int64)
     if kind in "iub":
         return ids.astype(np.int64)  # beyond 2^63 the same 64 bits
-    if kind == "U":
-        return ids
-    texts: dict[Any, str] = {}  # most rows have the id of another row
-    found = []
+    return ids if kind == "U" else None
+
+
+def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Ids that differ, in any order, the first row of each, and which of them each row has."""
+    plain = _plain_ids(ids)
+    if plain is not None:
+        return np.unique(plain, return_index=True, return_inverse=True)
+    # Not as one array of texts, which are all as long as the longest.
+    texts: dict[str, int] = {}
+    numbers: dict[Any, int] = {}  # most rows have the id of another row
+    first, number = list[int](), np.empty(len(ids), np.int64)
     for row, one in enumerate(ids.tolist()):
         try:
-            text = texts.get(one)
+            known = numbers.get(one)
         except TypeError:
             raise RankforceError(
                 f"qid of row {row} is {one!r}: an id is a number or a text"
             ) from None
-        if text is None:
-            text = texts[one] = _text_of(one, row)
-        found.append(text)
-    return np.array(found)
+        if known is None:
+            known = numbers[one] = texts.setdefault(_text_of(one, row), len(texts))
+            first += [row] if known == len(first) else []
+        number[row] = known
+    return np.array([*texts]), np.array(first, np.int64), number
 
 
 def _text_of(one: Any, row: int) -> str:
