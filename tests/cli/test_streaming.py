@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankforce as rf
-from rankforce.data import ranking_data
+from rankforce.data import ranking_data, sources
 from rankforce.formats import csv_text, letor_text, parquet
 from rankforce.formats.write import write
 from tests.cli.inside import Answer, run_inside
@@ -144,19 +144,25 @@ def test_scores_of_lists(network: rf.Ranker, place: Path, name: str) -> None:
     assert np.allclose(np.array(said.stdout.split(), float), want, atol=1e-6)
 
 
-def test_lists_that_stand_apart(network: rf.Ranker, place: Path, tmp_path: Path) -> None:
+def test_lists_that_stand_apart(
+    network: rf.Ranker, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     order = np.argsort(np.arange(DATA.rows) % 2, kind="stable")
     labels, qid = DATA.labels[order], DATA.qid[order]
     apart = rf.RankingData(DATA.features[order], labels, qid=qid, feature_names=NAMES)
     path, out = tmp_path / "apart.txt", tmp_path / "scores.txt"
     write(apart, path)
-    said = rankforce("predict", "--model", place / "network", "--data", path, "--out", out)
+    common = ("predict", "--model", place / "network", "--data", path, "--out", out)
+    assert rankforce(*common).returncode == 0
+    assert np.array_equal(np.loadtxt(out), network.predict(apart))
+    assert np.array_equal(network.predict(rf.read(path, keep="disk")), network.predict(apart))
+    out.unlink()
+    monkeypatch.setattr(sources, "available_memory", lambda: DATA.features.nbytes)
+    said = rankforce(*common)
     assert said.returncode == 2
-    assert "rows of a query do not stand together" in said.stderr
-    assert "sort the rows by query, or read them with keep='memory'" in said.stderr
+    assert "rows of a query do not stand together, and features are too many" in said.stderr
+    assert said.stderr.endswith(": sort the rows by query\n")
     assert not out.exists()
-    inside = network.predict(rf.read(path, keep="memory"))
-    assert np.allclose(inside, network.predict(apart), atol=1e-6)
 
 
 # What goes wrong.

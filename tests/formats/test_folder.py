@@ -445,3 +445,10 @@ def test_spark_writes_text_without_an_ending(tmp_path: Path) -> None:
             file.write(f"1 qid:{number} 1:{number}\n")
     assert [file.name for file in find_shards(tmp_path)[1]] == ["part-0009.gz", "part-00010.gz"]
     assert rf.read(tmp_path).qid.tolist() == [9, 10]
+
+
+def test_a_target_inside_of_the_folder(tmp_path: Path) -> None:
+    text(tmp_path, a="1 qid:1 1:2\n")
+    with refused(r"all\.txt is in the folder to read, of which it would be a part"):
+        convert(tmp_path, tmp_path / "all.txt")
+    assert len(list(tmp_path.iterdir())) == 1

@@ -22,6 +22,7 @@ from rankforce.data.sources import (
     Dense,
     as_source,
     block_rows,
+    for_lists,
     mark_missing,
     recut,
     take_columns,
@@ -311,24 +312,27 @@ class RankingData:
         return taken
 
     def blocks(self, *, whole_queries: bool = False) -> Iterator[RankingData]:
-        """The rows in turn, in blocks of data in memory: itself if it is in memory.
+        """The rows in turn, in blocks of data in memory; all of it if it is in memory.
 
         Weights of queries go into those of rows; preferences are left out. `whole_queries` says
-        that none is cut, for which their rows must stand together.
+        that none is cut; where their rows stand apart, all is one block.
 
         >>> import rankforce as rf
         >>> data = rf.RankingData([[0.1], [0.4]], [0, 1], group=[2])
-        >>> [block is data for block in data.blocks()]
-        [True]
+        >>> list(data.blocks())
+        [RankingData(2 rows, 1 queries, 1 features)]
         """
-        source = as_source(self.features)
-        if isinstance(source, Dense) or hasattr(source, "pick"):  # bins are in memory, too
+        if hasattr(self.features, "pick"):  # bins
             yield self
+            return
+        features = for_lists(self.features, self.index) if whole_queries else self.features
+        source = as_source(features)
+        if isinstance(source, Dense):
+            yield self._with(features=features)
             return
         found = source.blocks()
         if whole_queries:
-            sizes = list_sizes(self.index, block_rows(source.shape[1]))
-            found = recut(found, sizes)
+            found = recut(found, list_sizes(self.index, block_rows(source.shape[1])))
         for first, block in found:
             yield self._block(block, slice(first, first + len(block)))
 

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.memory import available_memory
 from rankforce.common.types import Floats, Ints
 from rankforce.data.precision import EXACT, Precision
+from rankforce.data.queries import QueryIndex
 from rankforce.data.schema import Schema, check_width, match, usual_names
 
 Rows = NDArray[np.float32]
@@ -212,6 +214,23 @@ def in_memory(features: Any) -> Any:
     for first, block in source.blocks():
         whole[first : first + len(block)] = block
     return whole
+
+
+def for_lists(features: Any, index: QueryIndex) -> Any:
+    """Features of which whole lists can be had: in memory, or with rows of a query together.
+
+    Those of neither kind are read into memory if that leaves half of what is free.
+    """
+    if is_in_memory(features) or not len(index.row):
+        return features
+    rows, columns = features.shape
+    need, free = 4 * rows * columns, available_memory()
+    if 2 * need > free:
+        raise RankforceError(
+            "rows of a query do not stand together, and features are too many to be in memory "
+            f"({need / 1e9:,.1f} GB of {free / 1e9:,.1f} that are free): sort the rows by query"
+        )
+    return in_memory(features)
 
 
 def take_rows(features: Any, rows: Ints) -> Any:

@@ -70,6 +70,11 @@ def convert(
         to = format_to_write(place, target_format)
         if place.exists() and os.path.samefile(start, place):
             raise RankforceError(f"{place} is the file to read: expected another file to write")
+        if start.is_dir() and start.resolve() == place.resolve().parent:
+            raise RankforceError(
+                f"{place} is in the folder to read, of which it would be a part: expected another "
+                "folder"
+            )
         bar = Bar(start, place, is_wanted=progress)
         if to.needs_all:
             told = {"labels": labels, "n_features": n_features, "needs": ("qid",), **columns}

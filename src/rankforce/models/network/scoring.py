@@ -13,7 +13,7 @@ import torch
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, list_parts, list_sizes
-from rankforce.data.sources import as_source, is_in_memory, recut
+from rankforce.data.sources import as_source, for_lists, is_in_memory, recut
 from rankforce.models.network.modules import Encode, Net, make_body
 from rankforce.models.network.network import ROWS, State, take_dense
 
@@ -121,6 +121,7 @@ def score_rows(net: Any, features: Any, out: Floats, *, threads: int, device: st
 
 def _lists(features: Any, index: QueryIndex) -> Iterator[tuple[Any, Any]]:
     """The rows of the `list_parts` in turn, and their features."""
+    features = for_lists(features, index)
     if is_in_memory(features):
         for first, last in list_parts(index, ROWS):
             places = slice(index.pointer[first], index.pointer[last])
