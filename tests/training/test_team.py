@@ -225,6 +225,34 @@ def test_workers_with_other_features_are_refused() -> None:
         assert "worker 1 has ['from 1']" in str(error)
 
 
+def test_workers_with_other_settings_are_refused() -> None:
+    found = in_threads(2, lambda team: train_part(team, SHORT | {"num_leaves": 7 + team.rank}))
+    for error in found:
+        assert "workers differ in num_leaves: worker 0 has 7, worker 1 has 8" in str(error)
+
+
+def test_workers_may_vote_on_features() -> None:
+    settings = SHORT | {"engine": "lightgbm", "tree_learner": "voting", "top_k": 3}
+    found = [told(model) for model in in_threads(3, lambda team: train_part(team, settings))]
+    assert found[1:] == found[:1] * 2
+    with pytest.raises(rf.RankforceError, match=r"tree_learner is 'feature': choose 'data' or 'v"):
+        rf.Ranker(engine="lightgbm", tree_learner="feature").settings()
+
+
+def test_a_worker_without_validation_queries_measures_what_the_others_do() -> None:
+    train, valid = make_sets()
+    few = [valid.take_queries(part) for part in ([], [0, 1], [2])]
+    made = rf.Ranker(progress=False, threads=1, **SHORT).settings()
+
+    def run(team: Any) -> Any:
+        own, sets = cut(train, team.size)[team.rank], [ScoredSet("valid", few[team.rank])]
+        return fit(made, ScoredSet("training", own), sets, team=team).history
+
+    whole = [ScoredSet("valid", valid.take_queries([0, 1, 2]))]
+    expected = fit(made, ScoredSet("training", train), whole).history
+    assert in_threads(3, run) == [expected] * 3
+
+
 def test_the_fingerprint_of_a_team_is_that_of_all_rows() -> None:
     rng = np.random.default_rng(0)
     qid = rng.permutation(np.repeat(np.arange(12), 5) // 10 * 100 + np.arange(60) % 10 // 2)

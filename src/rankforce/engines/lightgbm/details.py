@@ -23,14 +23,18 @@ def in_forces(tree: Tree, step: float, step_hess: float) -> Tree:
 
 
 def with_counts(tree: Tree, leaf: NDArray[np.int32], team: Team) -> Tree:
-    """The tree with the rows of all workers counted; LightGBM's are guessed from hessians."""
-    own = np.bincount(leaf, minlength=tree.leaves)
+    """The tree with the rows of all workers counted; LightGBM's are guessed from hessians.
+
+    Where workers vote on features, each has other values of nodes: those of worker 0 are kept.
+    """
+    told = team.gather([np.bincount(leaf, minlength=tree.leaves), tree.details["value"]])
     count = np.zeros(len(tree.feature), np.int64)
-    by_leaf = np.sum(team.gather(own), axis=0)
+    by_leaf = np.sum([own for own, _ in told], axis=0)
     for node in reversed(range(len(count))):  # children come behind their parents
         for child in (tree.left[node], tree.right[node]):
             count[node] += by_leaf[~child] if child < 0 else count[child]
-    return _with_details(tree, {"count": count, "leaf_count": by_leaf}, tree.leaf_value)
+    found = {"count": count, "leaf_count": by_leaf, "value": told[0][1]}
+    return _with_details(tree, found, tree.leaf_value)
 
 
 def _with_details(tree: Tree, changed: dict[str, NDArray[Any]], leaf_value: Floats) -> Tree:

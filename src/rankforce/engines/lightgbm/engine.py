@@ -31,6 +31,8 @@ from rankforce.engines.lightgbm.library import (
 from rankforce.engines.lightgbm.network import Network
 from rankforce.engines.lightgbm.parameters import (
     LEAF_RULES,
+    LEARNER,
+    LEARNERS,
     choose_histograms,
     for_all_rows,
     in_units,
@@ -134,8 +136,8 @@ class LightGBM:
         fixed = {"objective": "none", "verbosity": -1, "num_threads": threads, "seed": seed}
         fixed |= {"deterministic": True, "learning_rate": 1.0}
         if self._team.size > 1:
-            fixed |= {"num_machines": self._team.size, "tree_learner": "data"}
-            fixed |= {"pre_partition": True}
+            fixed |= {"num_machines": self._team.size, "pre_partition": True}
+            fixed |= {"tree_learner": self._theirs.get(LEARNER, LEARNERS[0])}
         if self._histograms.quantised and not self._is_whole:
             fixed |= {"use_quantized_grad": True, "num_grad_quant_bins": self._histograms.bins}
             # We round, and set the values of leaves, ourselves.
