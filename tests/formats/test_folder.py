@@ -227,22 +227,14 @@ def test_text_ids_share_their_strings(tmp_path: Path) -> None:
     assert len({id(one) for one in qid}) == 4
 
 
-def test_a_fingerprint_reads_the_first_rows_of_few_shards(
+def test_a_fingerprint_reads_the_ends_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = rf.read(shards(tmp_path, "parquet"))
-    asked: list[int] = []
-    take = Shards.take
-
-    def watched(self: Shards, rows: Any) -> Any:
-        asked.extend(rows)
-        return take(self, rows)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Shards, "take", watched)
+        patch.setattr(Shards, "take", None)
         patch.setattr(Shards, "blocks", None)
         before = fingerprint(data, None)
-    assert 0 < len(asked) <= 512
     assert fingerprint(rf.read(tmp_path), None) == before
     assert fingerprint(data.take_queries([1, 2, 3]), None) != before
     last = rf.read(tmp_path / "part.11.parquet")
