@@ -402,7 +402,7 @@ def test_a_shard_that_changes_meanwhile(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        ([], "no file of LETOR/SVMlight text, Parquet or CSV: it is empty$"),
+        ([], "no file of LETOR/SVMlight text, Parquet, CSV or bins: it is empty$"),
         (["_SUCCESS", ".hidden.txt"], "it is empty$"),
         (["a.xyz"], "no file of .*: it has 'a.xyz'"),
         (["a.txt", "b.parquet"], "several formats, 'a.txt' and 'b.parquet': expected one, or form"),
