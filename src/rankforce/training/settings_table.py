@@ -335,7 +335,7 @@ RUN_KEYS: dict[str, Setting] = {
     name: Setting(name, None, "run", about, option=option, metavar=metavar)
     for name, option, metavar, about in (
         ("train", "--train", "FILE", "documents with labels"),
-        ("valid", "--valid", "FILE", "to watch; may be repeated"),
+        ("valid", "--valid", "FILE", "as --train, to watch; may be repeated"),
         ("labels", "--labels", "NAMES", "label columns, with commas, the main one first"),
         ("preferences", "--preferences", "FILE", "explicit pairs of documents"),
         ("out", "--out", "FOLDER", "where the model goes"),
