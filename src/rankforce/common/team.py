@@ -121,6 +121,11 @@ class Linked:
             self.fail(str(error) or type(error).__name__)
         self.close()
 
+    @property
+    def failure(self) -> str | None:
+        """What went wrong at another worker, in words."""
+        return self._life.failure
+
     def gather(self, value: Any) -> list[Any]:
         """What every worker gave, in order of rank."""
         message = encode(value)

@@ -298,6 +298,9 @@ class Values:
     checkpoint: Any = _run(
         None, "folder to write to while training, and to resume from", option="--checkpoint",
         metavar="FOLDER", free=True)
+    cluster: Any = _run(
+        None, "Dask workers that train together: a distributed.Client, its scheduler's address or "
+        "file", option="--dask", metavar="ADDRESS", free=True, only="trees")
     checkpoint_every: int = _run(10, "trees or epochs between two checkpoints", COUNT, free=True)
     progress: bool | None = _run(
         None, "whether to show progress", SWITCH, free=True,
