@@ -234,7 +234,7 @@ def for_lists(features: Any, index: QueryIndex) -> Any:
         return features
     rows, columns = features.shape
     need, free = 4 * rows * columns, available_memory()
-    if free is not None and 2 * need > free:
+    if 2 * need > free:
         raise RankforceError(
             "rows of a query do not stand together, and features are too many to be in memory "
             f"({need / 1e9:,.1f} GB of {free / 1e9:,.1f} that are free): sort the rows by query"
