@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of one tree, at the first worker: bytes sent, seconds of the clock and of its processor."""
+    """Of a tree, at the first worker: bytes sent, and the best of seconds and processor seconds."""
 
     bytes: float
     seconds: float
@@ -91,8 +91,8 @@ class Lab:
         seconds, processor, sent, packets = np.diff(found["seen"], axis=0)[-self._trees :].T
         return Measured(
             float((sent - HEADERS * packets).mean()),
-            float(np.median(seconds)),
-            float(np.median(processor)),
+            float(seconds.min()),
+            float(processor.min()),
             found["sizes"][FIRST:],
         )
 
@@ -102,7 +102,7 @@ class Lab:
         self.ask("team", 2, task=small._asdict(), trees=1)
         self._end = time.monotonic() + LONGEST
 
-    def calibrate(self, task: Task) -> Machine:
+    def calibrate(self, task: Task, workers: int) -> Machine:
         """How fast a core and the network are.
 
         A tree on all documents and one on an eighth tell the time of a value from that of a bin.
@@ -119,8 +119,8 @@ class Lab:
         small, large = sorted(SWAPS)
         wire = (took[str(large)] - took[str(small)]) / (large - small)
         latency = took[str(small)]
-        exchanged = self.ask("exchange", 2)[0]["seconds"]
-        return Machine(add, scan, 1 / wire, latency, max(exchanged - latency, 0.0))
+        message = self.ask("exchange", workers)[0]["seconds"]
+        return Machine(add, scan, 1 / wire, latency, message)
 
 
 def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
@@ -136,9 +136,9 @@ def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
         "bytes": found.bytes,
         "bytes predicted": statistics.mean(float(cost.bytes[0]) for cost in costs),
         "seconds": found.seconds,
-        "seconds predicted": statistics.median(cost.seconds for cost in costs),
+        "seconds predicted": statistics.mean(cost.seconds for cost in costs),
         "processor": found.processor,
-        "processor predicted": statistics.median(cost.work for cost in costs),
+        "processor predicted": statistics.mean(cost.work for cost in costs),
     }
 
 
@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=120_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=63)
-    parser.add_argument("--trees", type=int, default=6)
+    parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     need_root()
@@ -180,10 +180,11 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(platform.machine(), f"{cores} cores", installed("rankforce", "lightgbm", "numpy"))
     results = {}
-    with Network(max(2, *options.workers)) as network:
+    most = max(2, *options.workers)
+    with Network(most) as network:
         lab = Lab(network, options.trees)
         lab.warm_up(task)
-        machine = lab.calibrate(task)
+        machine = lab.calibrate(task, most)
         print(f"{task}\none core, and the network: {machine}\n\n{table(COLUMNS, [])}")
         for case in all_cases(options.workers, task):
             found = compare(case, lab.measure(case), machine)
