@@ -73,33 +73,36 @@ class Lab:
 
     def ask(self, what: str, workers: int, **more: Any) -> list[Any]:
         """What the workers answer; at fresh ports, as used ones cannot be had for a minute."""
-        self._port += 1
+        self._port += 100
         spec = {"what": what, "workers": workers, "port": self._port, **more}
         spec["token"] = secrets.token_hex()
         worker = Path(__file__).with_name("cluster_worker.py")
-        return self._network.answers(worker, spec, longest=max(self._end - time.monotonic(), 1.0))
+        rest = max(self._end - time.monotonic(), 1.0)
+        return self._network.answers(worker, spec, longest=rest)
 
-    def measure(self, case: Case) -> Measured:
-        """What a tree took, after the first ones."""
-        if case.slow:
-            self._network.limit(SLOW)
-        what = "team" if case.mode == "team" else "sockets"
-        more = {"mode": case.mode, "task": case.task._asdict(), "trees": FIRST + self._trees}
-        found = self.ask(what, case.workers, **more)[0]
-        if case.slow:
-            self._network.limit(None)
-        seconds, processor, sent, packets = np.diff(found["seen"], axis=0)[-self._trees :].T
+    def measure(self, cases: list[Case]) -> list[Measured]:
+        """What a tree took in each of several cases, after the first trees."""
+        jobs = [
+            {"mode": case.mode, "task": case.task, "rate": SLOW if case.slow else None}
+            for case in cases
+        ]
+        found = self.ask("grow", cases[0].workers, jobs=jobs, trees=FIRST + self._trees)[0]
+        return [self._sum_up(**one) for one in found]
+
+    def _sum_up(self, seen: list[list[float]], sizes: list[list[float]]) -> Measured:
+        seconds, processor, sent, packets = np.diff(seen, axis=0)[-self._trees :].T
         return Measured(
             float((sent - HEADERS * packets).mean()),
             float(seconds.min()),
             float(processor.min()),
-            found["sizes"][FIRST:],
+            sizes[FIRST:],
         )
 
     def warm_up(self, task: Task) -> None:
         """Compile what a team runs, where this has not been done; it may take a minute."""
         small = task._replace(documents=10_000)
-        self.ask("team", 2, task=small._asdict(), trees=1)
+        job = {"mode": "team", "task": small, "rate": None}
+        self.ask("grow", 2, jobs=[job], trees=1)
         self._end = time.monotonic() + LONGEST
 
     def calibrate(self, task: Task, workers: int) -> Machine:
@@ -107,19 +110,19 @@ class Lab:
 
         A tree on all documents and one on an eighth tell the time of a value from that of a bin.
         """
-        known, times = [], []
+        parts = [task, task._replace(documents=task.documents // 8)]
+        alone = self.measure([Case("serial", 1, part) for part in parts])
         looked = (2 * (task.leaves - 1) - 1) * task.features * task.bins
-        for part in (task, task._replace(documents=task.documents // 8)):
-            alone = self.measure(Case("serial", 1, part))
-            added = statistics.mean(sum(sizes) for sizes in alone.sizes) * task.features
-            known.append([added, looked])
-            times.append(alone.processor)
-        add, scan = np.linalg.solve(np.array(known), np.array(times)).tolist()
+        known = [
+            [statistics.mean(sum(sizes) for sizes in one.sizes) * task.features, looked]
+            for one in alone
+        ]
+        add, scan = np.linalg.solve(np.array(known), [one.processor for one in alone]).tolist()
         took = self.ask("swap", 2)[0]
         small, large = sorted(SWAPS)
-        wire = (took[str(large)] - took[str(small)]) / (large - small)
         latency = took[str(small)]
-        message = self.ask("exchange", workers)[0]["seconds"]
+        wire = (took[str(large)] - latency) / (large - small)
+        message = self.ask("exchange", workers)[0]
         return Machine(add, scan, 1 / wire, latency, message)
 
 
@@ -142,11 +145,11 @@ def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
     }
 
 
-def all_cases(workers: list[int], task: Task) -> list[Case]:
+def all_cases(workers: int, task: Task) -> list[Case]:
     """LightGBM's library has no mode feature; its integers are wrong where 16 bits are too few."""
     few = task._replace(documents=65_535 // LEVELS, levels=LEVELS)
     kinds = [("team", task), ("data", task), ("voting", task), ("data", few)]
-    free = [Case(mode, many, one) for mode, one in kinds for many in workers]
+    free = [Case(mode, workers, one) for mode, one in kinds]
     return free + [case._replace(slow=True) for case in free if case.task is task]
 
 
@@ -172,7 +175,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=120_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=63)
-    parser.add_argument("--trees", type=int, default=10)
+    parser.add_argument("--trees", type=int, default=6)
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     options = parser.parse_args()
     need_root()
@@ -186,10 +189,12 @@ def main() -> None:
         lab.warm_up(task)
         machine = lab.calibrate(task, most)
         print(f"{task}\none core, and the network: {machine}\n\n{table(COLUMNS, [])}")
-        for case in all_cases(options.workers, task):
-            found = compare(case, lab.measure(case), machine)
-            results[f"{case.name}, {case.workers} workers"] = found
-            print(f"| {' | '.join(row(case, found))} |", flush=True)
+        for workers in options.workers:
+            cases = all_cases(workers, task)
+            for case, one in zip(cases, lab.measure(cases), strict=True):
+                found = compare(case, one, machine)
+                results[f"{case.name}, {workers} workers"] = found
+                print(f"| {' | '.join(row(case, found))} |", flush=True)
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 
