@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,4 +44,5 @@ def test_what_is_left(tmp_path: Path, own: str, files: dict[str, str], expected:
 
 
 def test_where_nothing_is_told(tmp_path: Path) -> None:
-    assert available_memory(tmp_path / "no", tmp_path / "no", tmp_path / "no") is None
+    found = available_memory(tmp_path / "no", tmp_path / "no", tmp_path / "no")
+    assert found == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -12,7 +12,7 @@ import rankforce as rf
 from rankforce.data.binned import make_bins
 from rankforce.data.edges import find_edges
 from rankforce.engines.base import open_engine
-from rankforce.engines.histogram import engine as module
+from rankforce.engines.histogram import growth
 from rankforce.models.forest.tree import stack
 from rankforce.models.forest.walk import route
 from tests.reference import growing
@@ -115,8 +115,8 @@ def test_the_tree_is_the_same_at_any_number_of_threads(
     keys = rng.integers(2**63, size=data.rows).astype(np.uint64)
     bag = np.flatnonzero(rng.random(data.rows) < 0.7).astype(np.int32)
     alone = open_own(data.features, colsample_bytree=0.6).grow(lam, hess, 3, keys, bag)
-    monkeypatch.setattr(module, "ALONE", 0)
-    monkeypatch.setattr(module, "PARTED", 10)
+    monkeypatch.setattr(growth, "SMALL", 0)
+    monkeypatch.setattr(growth, "PARTED", 10)
     among = open_own(data.features, colsample_bytree=0.6, threads=threads)
     tree, leaf = among.grow(lam, hess, 3, keys, bag)
     for name in ("feature", "threshold", "left", "right", "leaf_value"):

@@ -109,7 +109,8 @@ def test_it_says_what_it_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(rf.RankforceError, match=r"max_bin.*"):
         fit(max_bin=63)  # LightGBM's
     with pytest.raises(
-        rf.RankforceError, match="engine is 'abacus': choose 'lightgbm', 'histogram' or 'stumps'"
+        rf.RankforceError,
+        match="engine is 'abacus': choose 'lightgbm', 'histogram', 'xgboost' or 'stumps'",
     ):
         fit(engine="abacus")
     with pytest.raises(rf.RankforceError, match="stumps know no categories"):

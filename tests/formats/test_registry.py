@@ -99,7 +99,7 @@ def test_what_a_new_format_loses_is_said(jsonl, capsys):
 
 def test_errors_name_the_new_format_among_the_choices(jsonl):
     write(small(), jsonl / "a.txt")
-    with pytest.raises(ValueError, match=r"choose 'letor', 'parquet', 'csv' or 'jsonl'$"):
+    with pytest.raises(ValueError, match=r"choose 'letor', 'parquet', 'csv', 'bins' or 'jsonl'$"):
         rf.read(jsonl / "a.txt", format="xml")
     with pytest.raises(ValueError, match=r"choose one of letor, parquet, csv, jsonl$"):
         write(small(), jsonl / "a.xyz")
@@ -110,7 +110,7 @@ def test_the_command_line_knows_the_new_format(jsonl, capsys):
     with pytest.raises(SystemExit):
         main(["convert", "--help"])
     words = re.sub(r"\s+", " ", capsys.readouterr().out)
-    assert "--to {letor,parquet,csv,jsonl,qrels}" in words
+    assert "--to {letor,parquet,csv,bins,jsonl,qrels}" in words
     assert "--from {letor,parquet,csv,jsonl}" in words
     assert "LETOR/SVMlight text, Parquet, CSV or JSON lines" in words
     assert ".txt, .parquet, .csv, .jsonl or .qrels" in words
@@ -182,6 +182,6 @@ def test_the_table_is_light():
 
 
 def test_titles_make_a_sentence(monkeypatch):
-    assert all_titles() == "LETOR/SVMlight text, Parquet or CSV"
+    assert all_titles() == "LETOR/SVMlight text, Parquet, CSV or bins"
     monkeypatch.setattr(registry, "FORMATS", {"csv": FORMATS["csv"]})
     assert all_titles() == "CSV"

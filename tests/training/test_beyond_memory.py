@@ -159,15 +159,26 @@ def test_a_survey_of_parts_is_that_of_the_whole() -> None:
     assert find_all_edges(whole, most=20).same(find_all_edges(joined, most=20, threads=2))
 
 
-def test_a_number_stands_for_each_bin() -> None:
-    values = make_set().features
-    binned = make_bins(values, most=20, threads=2)
-    assert isinstance(binned, Binned)
-    stands = binned.take(slice(None))
-    assert (np.isnan(stands) == np.isnan(values)).all()
-    again = bin_source(stands, binned.edges)
-    assert (again.bins == binned.bins).all()
-    some = [7, 3, -1]
-    assert np.array_equal(binned.take(some), stands[some], equal_nan=True)
-    blocks = [block for _, block in binned.blocks(700)]
-    assert np.array_equal(np.concatenate(blocks), stands, equal_nan=True)
+def test_values_are_not_to_be_had_from_bins() -> None:
+    data = make_set()
+    binned = rf.RankingData(make_bins(data.features), data.labels, qid=data.qid)
+    ranker = rf.Ranker(**USUAL).fit(binned)
+    with pytest.raises(rf.RankforceError, match="the data has bins of features, and their values"):
+        ranker.contributions(binned)
+    with pytest.raises(rf.RankforceError, match="has bins of features, and their values"):
+        rf.Ranker(model="linear", progress=False).fit(binned)
+    with pytest.raises(rf.RankforceError, match="has bins of features, and their values"):
+        ranker.predict(binned.with_missing(0.0))
+
+
+def test_some_queries_of_bins_are_bins() -> None:
+    data = make_set()
+    binned = rf.RankingData(make_bins(data.features), data.labels, qid=data.qid)
+    some = binned.take_queries([5, 3, 40])
+    assert isinstance(some.features, Binned)
+    rows = data.index.rows_of([5, 3, 40])
+    codes = binned.features.codes(slice(None))
+    assert np.array_equal(some.features.codes(slice(None)), codes[rows], equal_nan=True)
+    usual = USUAL | {"engine": "histogram"}
+    found = rf.cv(rf.Ranker(**usual), binned, folds=2, metrics="ndcg@10")
+    assert 0.1 < found.means["ndcg@10"] < 1.0

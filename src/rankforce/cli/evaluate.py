@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   rankforce evaluate --scores scores.txt --data test.txt --per-query
   rankforce evaluate --run bm25.run --qrels qrels.txt --metric ndcg@10,map --preset trec_eval
   rankforce evaluate --model run/ --data test.txt --json
+  rankforce evaluate --model run/ --data shards/
 """
 
 
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace) -> None:
         qrels=options.qrels,
         columns=columns_of(options),
         base=options.base,
+        keep="disk",
     )
     found = rf.evaluate(systems["system"], judged, metrics, missing=options.missing)
     if options.json:

@@ -13,7 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
 from rankforce.formats.registry import FORMATS, all_titles
 
-DATA = f"{all_titles()}; - is standard input"
+DATA = f"{all_titles()}; a folder of such files, or - for standard input"
 # Option -> (name for `rf.read`, whether it takes several, help)
 COLUMNS: dict[str, tuple[str, bool, str]] = {
     "--label": ("label", False, "the label (default: label, grade, relevance, y or target)"),

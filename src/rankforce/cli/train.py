@@ -1,4 +1,4 @@
-"""Train a ranker on a file, and save it.
+"""Train a ranker on a file, or a folder of files, and save it.
 
 Every setting can stand in a TOML file too (--config), under the same names; the command line wins.
 Parameters of LightGBM and XGBoost go by their own names with --set.
@@ -19,6 +19,7 @@ from rankforce.training.settings_table import RUN_KEYS, TABLE, Range
 
 EXAMPLES = """examples:
   rankforce train --train train.txt --out run/
+  rankforce train --train shards/ --valid b.parquet --out run/
   rankforce train --train a.txt --valid b.txt --objective lambdagap-x+ -k 10 --out run/
   rankforce train --train a.parquet --valid b.parquet --metric p@5,ndcg@10 --early-stopping 50 \\
       --trees 2000 --learning-rate 0.05 --set min_child_samples=50 --out run/

@@ -164,6 +164,8 @@ def _receive(
             link.close()
         else:
             rank, kind = known
+            if kind in found[rank]:  # it lost patience, and came again
+                found[rank][kind].close()
             found[rank][kind] = _quick(link)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rankforce.common.threads import own_groups
@@ -20,9 +21,17 @@ def available_memory(memory: Path = MEMORY, own: Path = OWN, groups: Path = GROU
     try:
         lines = memory.read_text().splitlines()
         words = next(line.split() for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):  # not Linux
-        return None
+    except (OSError, StopIteration):
+        return _all_pages()
     return min([int(words[1]) << 10, *_left_in_groups(own, groups)])
+
+
+def _all_pages() -> int | None:
+    """All memory of a Unix that is not Linux."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _left_in_groups(own: Path, groups: Path) -> list[int]:

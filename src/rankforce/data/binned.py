@@ -1,7 +1,7 @@
-"""Features in bins of one byte: a source that trees grow on, a quarter of the size of its numbers.
+"""Features in bins of one byte: what trees grow on, a quarter of the size of its numbers.
 
-Each bin is stood for by one number, so that whatever takes features takes these: a tree whose
-thresholds are ends of bins sends them where it would send the values.
+A tree whose thresholds are ends of bins sends a bin where it would send each value in it. Whoever
+needs the values themselves is told that they are not here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.errors import RankforceError
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Ints
 from rankforce.data.edges import (
@@ -23,7 +24,7 @@ from rankforce.data.edges import (
     survey,
 )
 from rankforce.data.precision import floor_float32
-from rankforce.data.sources import Blocks, Rows, as_source, block_rows
+from rankforce.data.sources import Blocks, Rows, as_source
 from rankforce.kernels import bins as kernels
 
 WIDTH = 36  # columns of a block at most: its histograms stay in the fastest memory
@@ -31,11 +32,11 @@ NO_ROWS = np.empty(0, np.int32)
 
 
 class Binned:
-    """A source of features whose values are in bins, those of some columns: the `usable` ones.
+    """Features in bins, those of the `usable` columns; the others cannot tell rows apart.
 
     >>> binned = make_bins(np.array([[0.0, 7], [4.0, 7], [1.0, 7], [np.nan, 7]]), most=3)
-    >>> binned.take([0, 3]).tolist(), binned.codes(slice(None)).ravel().tolist()
-    ([[0.5, 7.0], [nan, 7.0]], [0.0, 1.0, 1.0, nan])
+    >>> binned.codes(slice(None)).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [nan, 0.0]]
     """
 
     def __init__(
@@ -63,27 +64,40 @@ class Binned:
         return [floor_float32(self.edges.of(column)) for column in self.columns.tolist()]
 
     def blocks(self, rows: int | None = None) -> Blocks:
-        """Consecutive rows of the numbers that stand for bins."""
-        step = rows or block_rows(self.shape[1])
-        for first in range(0, max(self.shape[0], 1), step):
-            yield first, self.take(slice(first, first + step))
+        """An error: there are no values."""
+        raise RankforceError(
+            f"{self.place} has bins of features, and their values are asked for: give the data "
+            "that it was made of"
+        )
 
     def take(self, rows: Any) -> Rows:
-        """Some rows of the numbers that stand for bins."""
-        high = self.edges.high[self.columns]
-        tables = [
-            np.concatenate([limits[:-1], [top, np.nan]])
-            for limits, top in zip(self.limits, high, strict=True)
-        ]
-        out = self._spread(rows, self.columns, self.shape[1], tables)
-        rest = np.setdiff1d(np.arange(self.shape[1]), self.columns)
-        out[:, rest] = np.where(np.isinf(self.edges.high[rest]), np.nan, self.edges.high[rest])
-        return out
+        """An error: there are no values."""
+        return next(self.blocks())[1]
+
+    def marks(self, rows: Ints) -> Rows:
+        """What it is known again by: the bins of some rows."""
+        return self.codes(rows)
+
+    def pick(self, rows: Ints) -> Binned:
+        """Some rows, in the same bins."""
+        columns = np.arange(len(self.columns))
+        bins = np.empty(len(rows) * len(columns), np.uint8)
+        kernels.gather_block(
+            0, len(rows), self.bins, self.at, self.step, rows, columns, self.cut, bins
+        )
+        return Binned(bins, self.edges, len(rows), names=self.names, place=self.place)
 
     def codes(self, rows: Any) -> Rows:
-        """Numbers of bins as such, NaN for missing values, in the columns that are here."""
-        tables = [np.append(np.arange(many), np.nan) for many in self.many.tolist()]
-        return self._spread(rows, np.arange(len(self.columns)), len(self.columns), tables)
+        """Numbers of bins of some rows, NaN for missing values, 0 in columns that have no bins."""
+        is_all = isinstance(rows, slice)
+        begin, end, _ = rows.indices(self.shape[0]) if is_all else (0, len(rows), 1)
+        chosen = NO_ROWS if is_all else np.arange(self.shape[0])[rows]
+        out = np.zeros((max(end - begin, 0), self.shape[1]), np.float32)
+        kernels.spread_block(
+            begin, max(begin, end), is_all, chosen, self.shape[1], self.columns, self.bins, self.at,
+            self.step, self.many, out.reshape(-1),
+        )  # fmt: skip
+        return out
 
     def walk(
         self,
@@ -107,21 +121,6 @@ class Binned:
             )  # fmt: skip
 
         run_rows(work, len(leaf) if rows is None else len(rows), threads)
-
-    def _spread(
-        self, rows: Any, columns: NDArray[np.int64], width: int, tables: list[NDArray[Any]]
-    ) -> Rows:
-        is_all = isinstance(rows, slice)
-        begin, end, _ = rows.indices(self.shape[0]) if is_all else (0, len(rows), 1)
-        chosen = NO_ROWS if is_all else np.arange(self.shape[0])[rows]
-        out = np.empty((max(end - begin, 0), width), np.float32)
-        starts = np.cumsum([0, *map(len, tables)])[:-1]
-        table = np.concatenate([*tables, np.empty(0)]).astype(np.float32)
-        kernels.spread_block(
-            begin, max(begin, end), is_all, chosen, width, columns, self.bins, self.at, self.step,
-            table, starts, out.reshape(-1),
-        )  # fmt: skip
-        return out
 
 
 def cut_columns(columns: int) -> NDArray[np.int64]:

@@ -49,6 +49,11 @@ class Precision:
         """All columns have moved to the right."""
         self._large = {column + shift: pieces for column, pieces in self._large.items()}
 
+    def add(self, other: Precision) -> None:
+        """What another one saw of the same columns."""
+        for column, pieces in other._large.items():
+            self._large.setdefault(column, []).extend(pieces)
+
     def losses(self) -> dict[int, tuple[int, int]]:
         """Columns that lose values: how many different ones they had, and have as float32."""
         found = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,30 @@ def index_queries(
     if qid is not None:
         return _index_ids(rows, qid)
     return index_sizes(rows, np.asarray([rows] if group is None else group))
+
+
+def list_parts(index: QueryIndex, documents: int) -> Iterator[tuple[int, int]]:
+    """First and last query of parts with about so many documents each, none of them cut.
+
+    >>> list(list_parts(index_queries(7, group=[2, 4, 1]), 3))
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    first = 0
+    while first < len(index.sizes):
+        until = index.pointer[first] + documents
+        last = int(np.searchsorted(index.pointer, until, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def list_sizes(index: QueryIndex, documents: int) -> Iterator[int]:
+    """How many rows the `list_parts` have.
+
+    >>> list(list_sizes(index_queries(7, group=[2, 4, 1]), 3))
+    [2, 4, 1]
+    """
+    return (int(index.pointer[b] - index.pointer[a]) for a, b in list_parts(index, documents))
 
 
 def query_ids(index: QueryIndex, qid: Any = None) -> NDArray[Any]:
@@ -216,12 +240,13 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
         return index_sizes(0, np.empty(0, np.int64))
     # NumPy makes a text of everything in a list that has a text in it, of NaN and None too.
     is_list = given.dtype.kind in "US" and not hasattr(qid, "dtype")
-    ids = _plain_ids(np.array(qid, object) if is_list else given)
-    found = _index_runs(ids)
+    ids = np.array(qid, object) if is_list else given
+    plain = _plain_ids(ids)
+    found = None if plain is None else _index_runs(plain)
     if found is not None:
         return found
-    unique, first, number = np.unique(ids, return_index=True, return_inverse=True)
-    # Queries in order of first appearance.
+    unique, first, number = _distinct(ids, plain)
+    # Queries in order of first appearance: rows that are grouped already stay where they are.
     rank = np.empty(len(unique), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(unique))
     query = rank[number.reshape(-1)]
@@ -229,7 +254,8 @@ def _index_ids(rows: int, qid: Any) -> QueryIndex:
     pointer = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(query))])
     key = np.empty(len(unique), np.uint64)
     key[rank] = _keys(unique, first)
-    return QueryIndex(pointer, row, key)
+    is_grouped = bool(np.all(query[1:] >= query[:-1]))
+    return QueryIndex(pointer, np.empty(0, np.int64) if is_grouped else row, key)
 
 
 def _index_runs(ids: NDArray[Any]) -> QueryIndex | None:
@@ -242,8 +268,8 @@ def _index_runs(ids: NDArray[Any]) -> QueryIndex | None:
     return QueryIndex(pointer, np.empty(0, np.int64), _keys(heads, starts))
 
 
-def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids as integers, or as the texts that they read as."""
+def _plain_ids(ids: NDArray[Any]) -> NDArray[Any] | None:
+    """Ids as integers or texts, if that is what they are."""
     kind = ids.dtype.kind
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(ids))
@@ -253,21 +279,31 @@ def _plain_ids(ids: NDArray[Any]) -> NDArray[Any]:
             return ids.astype(np.int64)
     if kind in "iub":
         return ids.astype(np.int64)  # beyond 2^63 the same 64 bits
-    if kind == "U":
-        return ids
-    texts: dict[Any, str] = {}  # most rows have the id of another row
-    found = []
+    return ids if kind == "U" else None
+
+
+def _distinct(
+    ids: NDArray[Any], plain: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Ids that differ, in any order, the first row of each, and which of them each row has."""
+    if plain is not None:
+        return np.unique(plain, return_index=True, return_inverse=True)
+    # Not as one array of texts, which are all as long as the longest.
+    texts: dict[str, int] = {}
+    numbers: dict[Any, int] = {}  # most rows have the id of another row
+    first, number = list[int](), np.empty(len(ids), np.int64)
     for row, one in enumerate(ids.tolist()):
         try:
-            text = texts.get(one)
+            known = numbers.get(one)
         except TypeError:
             raise RankforceError(
                 f"qid of row {row} is {one!r}: an id is a number or a text"
             ) from None
-        if text is None:
-            text = texts[one] = _text_of(one, row)
-        found.append(text)
-    return np.array(found)
+        if known is None:
+            known = numbers[one] = texts.setdefault(_text_of(one, row), len(texts))
+            first += [row] if known == len(first) else []
+        number[row] = known
+    return np.array([*texts]), np.array(first, np.int64), number
 
 
 def _text_of(one: Any, row: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,18 @@ from rankforce.data.codes import not_numbers
 from rankforce.data.columns import COLUMNS, check_columns, check_labels, cut_columns
 from rankforce.data.frames import to_matrix
 from rankforce.data.preferences import Preferences, check_preferences, take_preferences
-from rankforce.data.queries import QueryIndex, index_queries, query_ids
+from rankforce.data.queries import QueryIndex, index_queries, list_sizes, query_ids
 from rankforce.data.schema import Schema, check_marks, check_names, match, numbered
-from rankforce.data.sources import mark_missing, take_columns, take_rows
+from rankforce.data.sources import (
+    Dense,
+    as_source,
+    block_rows,
+    for_lists,
+    mark_missing,
+    recut,
+    take_columns,
+    take_rows,
+)
 
 
 class RankingData:
@@ -150,12 +159,13 @@ class RankingData:
     @cached_property
     def doc_ids(self) -> NDArray[Any] | None:
         """Id of each document as text, or None if the data has none."""
-        if self._doc_ids is None:
-            return None
-        to_numpy = getattr(self._doc_ids, "to_numpy", None)
-        if to_numpy is not None and type(self._doc_ids).__module__.startswith("pyarrow"):
-            return np.asarray(to_numpy(zero_copy_only=False), dtype=object)
-        return np.asarray(self._doc_ids, dtype=object)
+        return None if self._doc_ids is None else _as_objects(self._doc_ids)
+
+    def doc_ids_of(self, rows: Ints) -> NDArray[Any] | None:
+        """Ids of some documents: where there are many, those of the others are not made."""
+        if "doc_ids" in vars(self) or not _is_arrow(self._doc_ids):
+            return None if self.doc_ids is None else self.doc_ids[rows]
+        return _as_objects(self._doc_ids.take(rows))
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -290,7 +300,7 @@ class RankingData:
             self.labels[rows] if self.has_labels else None,
             qid=None if self._qid is None else self._qid[rows],
             group=self.sizes[chosen] if self._qid is None else None,
-            doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
+            doc_ids=self.doc_ids_of(rows),
             feature_names=self.feature_names,
             categorical=self.categorical,
             categories=self.categories,
@@ -301,9 +311,60 @@ class RankingData:
         taken.renumbered, taken.is_text = list(self.renumbered), self.is_text
         return taken
 
+    def blocks(self, *, whole_queries: bool = False) -> Iterator[RankingData]:
+        """The rows in turn, in blocks of data in memory; all of it if it is in memory.
+
+        Weights of queries go into those of rows; preferences are left out. `whole_queries` says
+        that none is cut; where their rows stand apart, all is one block.
+
+        >>> import rankforce as rf
+        >>> data = rf.RankingData([[0.1], [0.4]], [0, 1], group=[2])
+        >>> list(data.blocks())
+        [RankingData(2 rows, 1 queries, 1 features)]
+        """
+        if hasattr(self.features, "pick"):  # bins
+            yield self
+            return
+        features = for_lists(self.features, self.index) if whole_queries else self.features
+        source = as_source(features)
+        if isinstance(source, Dense):
+            yield self._with(features=features)
+            return
+        found = source.blocks()
+        if whole_queries:
+            found = recut(found, list_sizes(self.index, block_rows(source.shape[1])))
+        for first, block in found:
+            yield self._block(block, slice(first, first + len(block)))
+
+    def _block(self, features: Any, rows: slice) -> RankingData:
+        """Consecutive rows, whose features are these."""
+        beside = self.beside | {"weight": self.row_weight, "query_weight": None}
+        block = RankingData(
+            features,
+            self.labels[rows] if self.has_labels else None,
+            qid=self.qid[rows],
+            doc_ids=None if self._doc_ids is None else self._doc_ids[rows],
+            feature_names=self.feature_names,
+            categorical=self.categorical,
+            categories=self.categories,
+            label_name=self.label_name,
+            **cut_columns(beside, rows, rows),
+        )
+        block.renumbered, block.is_text = list(self.renumbered), self.is_text
+        return block
+
     def __repr__(self) -> str:
         shape = f"{self.rows} rows, {len(self.sizes)} queries, {self.features.shape[1]} features"
         return f"RankingData({shape})"
+
+
+def _is_arrow(values: Any) -> bool:
+    return type(values).__module__.startswith("pyarrow") and hasattr(values, "to_numpy")
+
+
+def _as_objects(values: Any) -> NDArray[Any]:
+    plain = values.to_numpy(zero_copy_only=False) if _is_arrow(values) else values
+    return np.asarray(plain, dtype=object)
 
 
 def _index(rows: int, qid: Any, group: Any) -> QueryIndex:

@@ -5,15 +5,18 @@ All that depends on how features are kept, dense, sparse or elsewhere, stands in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.memory import available_memory
 from rankforce.common.types import Floats, Ints
 from rankforce.data.precision import EXACT, Precision
+from rankforce.data.queries import QueryIndex
 from rankforce.data.schema import Schema, check_width, match, usual_names
 
 Rows = NDArray[np.float32]
@@ -84,12 +87,21 @@ class View:
         own = source.shape
         self.shape = own[0] if rows is None else len(rows), own[1] if columns is None else columns
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether it is made of rows in memory."""
+        return is_in_memory(self._source)
+
     def blocks(self, rows: int | None = None) -> Blocks:
         """Consecutive rows, changed."""
         if self._rows is None:
             yield from ((first, self._change(block)) for first, block in self._source.blocks(rows))
             return
         step = rows or block_rows(self._source.shape[1])
+        if len(self._rows) > step and bool((np.diff(self._rows) > 0).all()):
+            found = recut(self._picked(self._rows), equal_parts(len(self._rows), step))
+            yield from ((first, self._change(block)) for first, block in found)
+            return
         for first in range(0, max(len(self._rows), 1), step):
             yield first, self.take(slice(first, first + step))
 
@@ -97,6 +109,20 @@ class View:
         """Some rows, changed."""
         chosen = rows if self._rows is None else self._rows[rows]
         return self._change(to_dense(self._source.take(chosen)))
+
+    def marks(self, rows: Ints) -> NDArray[Any] | None:
+        """Those of the source, and that of the rows it takes; None if it has none."""
+        found = getattr(self._source, "marks", lambda _: None)(rows)
+        if found is None or self._rows is None:
+            return found
+        return np.append(found, np.uint32(zlib.crc32(self._rows.tobytes())))
+
+    def _picked(self, wanted: Ints) -> Blocks:
+        """Rows that ascend, in one pass over the source."""
+        for first, block in self._source.blocks():
+            begin, end = np.searchsorted(wanted, [first, first + len(block)])
+            if end > begin:
+                yield int(begin), block[wanted[begin:end] - first]
 
 
 def as_source(features: Any) -> Source:
@@ -116,6 +142,46 @@ def block_rows(columns: int) -> int:
     return max(BLOCK // max(columns, 1), 1)
 
 
+def equal_parts(rows: int, size: int) -> Iterator[int]:
+    """Sizes of parts of so many rows, the last of which has the rest.
+
+    >>> list(equal_parts(5, 2))
+    [2, 2, 1]
+    """
+    return (min(size, rows - first) for first in range(0, rows, size))
+
+
+def recut(blocks: Iterable[tuple[int, Rows]], sizes: Iterable[int]) -> Blocks:
+    """The rows of consecutive blocks, in blocks of these sizes.
+
+    >>> blocks = [(0, np.zeros((3, 1))), (3, np.ones((2, 1)))]
+    >>> [(first, block.ravel().tolist()) for first, block in recut(blocks, [2, 3])]
+    [(0, [0.0, 0.0]), (2, [0.0, 1.0, 1.0])]
+    """
+    rest, first = iter(blocks), 0
+    block = next(rest)[1]
+    for size in sizes:
+        held, count = [block[:size]], min(size, len(block))
+        while count < size:
+            block = next(rest)[1]
+            held.append(block[: size - count])
+            count += len(held[-1])
+        block = block[len(held[-1]) :]
+        yield first, held[0] if len(held) == 1 else np.concatenate(held)
+        first += size
+
+
+def known_by(features: Any, rows: Ints) -> NDArray[Any]:
+    """What features are known again by: some rows, or for files what their source says of each.
+
+    >>> known_by(np.arange(5, dtype=np.float32)[:, None], np.array([0, 4])).ravel()
+    array([0., 4.], dtype=float32)
+    """
+    source = as_source(features)
+    marks = getattr(source, "marks", lambda _: None)(rows)
+    return to_dense(source.take(rows)) if marks is None else marks
+
+
 def to_dense(matrix: Any) -> Rows:
     """Rows in memory, of either form, as an array."""
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
@@ -133,6 +199,12 @@ def predicted(model: Any, features: Any) -> Any:
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
+def is_in_memory(features: Any) -> bool:
+    """Whether rows in any order are at hand: in memory, or made of what is."""
+    source = as_source(features)
+    return (isinstance(source, View) and source.is_at_hand) or isinstance(source, Dense)
+
+
 def in_memory(features: Any) -> Any:
     """All features as a matrix in memory; as they are, if they are in memory."""
     source = as_source(features)
@@ -144,9 +216,28 @@ def in_memory(features: Any) -> Any:
     return whole
 
 
+def for_lists(features: Any, index: QueryIndex) -> Any:
+    """Features of which whole lists can be had: in memory, or with rows of a query together.
+
+    Those of neither kind are read into memory if that leaves half of what is free.
+    """
+    if is_in_memory(features) or not len(index.row):
+        return features
+    rows, columns = features.shape
+    need, free = 4 * rows * columns, available_memory()
+    if free is not None and 2 * need > free:
+        raise RankforceError(
+            "rows of a query do not stand together, and features are too many to be in memory "
+            f"({need / 1e9:,.1f} GB of {free / 1e9:,.1f} that are free): sort the rows by query"
+        )
+    return in_memory(features)
+
+
 def take_rows(features: Any, rows: Ints) -> Any:
     """Some rows: of features in memory at once, of others when they are needed."""
     source = as_source(features)
+    if hasattr(source, "pick"):  # bins
+        return source.pick(rows)
     return source.take(rows) if isinstance(source, Dense) else View(source, rows)
 
 

@@ -133,13 +133,11 @@ def open_engine(
     """The engine of that name on these features; without a name the one that is fastest.
 
     That is ours where a tree sees part of the rows or columns, where there are few of them, and
-    where they are in bins, if it takes the parameters (docs/adr/0029). Of a team, each worker has
-    the features of its own rows.
+    where they are in bins, if it takes the parameters (docs/adr/0029). A worker of a
+    team has the features of its own rows, and gets the same trees as all others.
     """
     kind = find_engine(name)
-    if team.size > 1:
-        return _open_together(kind, features, team, categorical, parameters, more)
-    rows, columns = features.shape
+    rows, columns = sum(team.gather(features.shape[0])), features.shape[1]
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
     is_binned = isinstance(features, Binned)  # which LightGBM would copy
     if name is None and (is_sampled or is_binned or rows * columns < FEW):
@@ -148,23 +146,18 @@ def open_engine(
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:
         raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
+    if team.size > 1:
+        more["team"] = _check_joins(kind, team)
     return kind.open(features, categorical=categorical, parameters=parameters, **more)
 
 
-def _open_together(
-    kind: EngineKind,
-    features: Any,
-    team: Team,
-    categorical: list[int],
-    parameters: dict[str, Any],
-    more: dict[str, Any],
-) -> Engine:
+def _check_joins(kind: EngineKind, team: Team) -> Team:
     if not kind.joins:
         names = " or ".join(repr(one.name) for one in engines() if one.joins)
         raise RankforceError(
             f"engine={kind.name!r} does not grow trees over several workers: choose {names}"
         )
-    return kind.open(features, categorical=categorical, parameters=parameters, team=team, **more)
+    return team
 
 
 def engines() -> list[EngineKind]:

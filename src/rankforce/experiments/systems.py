@@ -28,10 +28,12 @@ def open_all(
     qrels: str | None,
     columns: Mapping[str, Any] | None = None,
     base: str | None = None,
+    keep: str | None = None,
 ) -> tuple[dict[str, Any], Any]:
     """Systems by name, and what judges them: runs by qrels, models and scores by a data file.
 
-    The file is read for the models; `base` is the one that those stand on which need another.
+    The file is read for the models; `base` is the one that those stand on which need another, and
+    `keep` as in `rf.read`.
     """
     if qrels is not None and data is None:
         judged = read_qrels(qrels)
@@ -42,7 +44,7 @@ def open_all(
         )
     models = {name: _load(path, base) for name, path in named.items()}
     like = merge([one.model_.schema for one in models.values() if one is not None])
-    rows = read(data, like=like, needs=("label", "qid"), **(columns or {}))
+    rows = read(data, like=like, needs=("label", "qid"), keep=keep, **(columns or {}))
     return {name: _scores(path, models[name], rows) for name, path in named.items()}, rows
 
 

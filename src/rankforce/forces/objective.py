@@ -144,7 +144,7 @@ class Objective(OneObjective):
             self._check_tier()
         if self.description.listwise is not None:
             is_list = self.description.listwise == "xendcg"
-            return (PreparedList if is_list else PreparedPoints)(self, column, index)
+            return (PreparedList if is_list else PreparedPoints)(self, column, index, team)
         return Prepared(self, column, index=index, tier=tier, team=team)
 
     def _equal_costs(self, ready: Ready, scores: ArrayLike, threads: int) -> Floats:
@@ -285,7 +285,7 @@ class PreferenceObjective(OneObjective):
                 f"{NAME} needs explicit pairs: give a RankingData with preferences=, or labels "
                 "{'preferences': (hi, lo, weight), ...}"
             )
-        return PreparedPreferences(self, found, index)
+        return PreparedPreferences(self, found, index, team)
 
 
 def _remake(make: Callable[..., AnyObjective], arguments: dict[str, Any]) -> AnyObjective:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.sums import join_sums
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_blocks, run_parts
 from rankforce.common.types import Floats
@@ -26,7 +27,7 @@ from rankforce.forces.ready import (
     norm_and_draw,
     refuse_scores,
 )
-from rankforce.kernels import exact, forces, layout, listwise, preferences
+from rankforce.kernels import exact, forces, layout, listwise, preferences, trees
 from rankforce.kernels.notes import BY_SIZE, DOWN, UP, Listed, Shared, Traced, Wanted
 from rankforce.measures.labels import check_labels
 
@@ -37,6 +38,7 @@ class _One(Ready):
     """One objective, whose kernels work on blocks of queries."""
 
     _cost: Floats  # of each query
+    _team: Team = ALONE  # whose queries these are, some of them
 
     def gather(self, batch: Batch) -> None:
         """What work on each query costs."""
@@ -47,15 +49,19 @@ class _One(Ready):
         refuse_scores(run_blocks(work, self._cost, moment.threads), moment.scores)
 
     def _sum(self, work: Callable[[int, int, Floats], Any], leaves: int, moment: Moment) -> Floats:
-        """Call `work(first, last, sums)` for all queries; the total of the sums by leaf."""
-        sums = np.zeros((PARTS, leaves))
+        """Call `work(first, last, sums)` for all queries; the total of the sums by leaf.
+
+        They come with what rounding lost of them, so that no order of queries decides.
+        """
+        sums = np.zeros((PARTS, 2, leaves))
         run_parts(
             lambda part, first, last: work(first, last, sums[part]),
             self._cost,
             PARTS,
             moment.threads,
         )
-        return np.asarray(sums.sum(axis=0))
+        own = join_sums(sums, (2, leaves))
+        return np.asarray(join_sums(self._team.gather(own), (2, leaves)).sum(axis=0))
 
 
 class Prepared(_One):
@@ -76,6 +82,7 @@ class Prepared(_One):
         super().__init__(
             index_queries(len(values), group=group, qid=qid) if index is None else index
         )
+        self._team = team
         self.objective = objective
         self.is_step = objective.cost.name == "sigmoid"
         what = objective.description
@@ -199,8 +206,11 @@ class PreparedList(_One):
     LightGBM's norm is one of pairs: like LightGBM's own rank_xendcg, this has none then.
     """
 
-    def __init__(self, objective: Objective, labels: Floats, index: QueryIndex) -> None:
+    def __init__(
+        self, objective: Objective, labels: Floats, index: QueryIndex, team: Team = ALONE
+    ) -> None:
         super().__init__(index)
+        self._team = team
         self.objective = objective
         self._queries = layout.Queries(*index)
         _, number, gain = place_labels(labels, index, objective.description)
@@ -286,8 +296,11 @@ class PreparedPoints(PreparedList):
 class PreparedPreferences(_One):
     """Explicit pairs, sorted by query."""
 
-    def __init__(self, objective: PreferenceObjective, given: Any, index: QueryIndex) -> None:
+    def __init__(
+        self, objective: PreferenceObjective, given: Any, index: QueryIndex, team: Team = ALONE
+    ) -> None:
         super().__init__(index)
+        self._team = team
         self.objective = objective
         found = check_preferences(given, index, np.arange(len(self.sizes)))
         query = index.of_rows()[found.hi]
@@ -322,7 +335,9 @@ class PreparedPreferences(_One):
         within = np.flatnonzero(leaf[self._pairs.hi] == leaf[self._pairs.lo])
         hi, lo = self._pairs.hi[within], self._pairs.lo[within]
         both = row_weight[hi] + row_weight[lo] if len(row_weight) else 2.0
-        return np.asarray(np.bincount(leaf[hi], second[within] * both, leaves), np.float64)
+        values, sums = second[within] * both, np.zeros((2, 2, leaves))
+        trees.sum_block(0, len(hi), leaf[hi], values, values, sums)
+        return np.asarray(join_sums(self._team.gather(sums[0]), (2, leaves)).sum(axis=0))
 
     def count(self, moment: Moment) -> NDArray[np.int64]:
         """Pairs with a weight, whatever the scores."""

@@ -11,7 +11,7 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,17 +21,35 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.files import whole_file
-from rankforce.common.threads import get_pool
+from rankforce.common.threads import count_threads, get_pool
 from rankforce.data.binned import Binned, bin_source
 from rankforce.data.edges import BINS, Edges, find_team_edges
 from rankforce.data.ranking_data import RankingData
+from rankforce.formats.roles import Asked
 
 HEAD = b"rankforce.bins\0\0"
 VERSION = 1
 PLACE = struct.Struct("<16sIIQQ")  # head, version, check sum of the table, its place and size
 ALIGNED = 4096  # arrays begin at pages
+NUMBERS = "iuf"  # kinds of arrays
 PIECE = 1 << 26  # bytes that a check sum is of
+# What `rf.read` may be told of columns.
+TOLD = (
+    "label",
+    "qid",
+    "doc_id",
+    "weight",
+    "sources",
+    "features",
+    "categorical",
+    "ignore",
+    "labels",
+)
 PLAIN = ("labels", "weight", "query_weight", "init_score", "positions", "propensities")
+
+
+class DamagedError(RankforceError):
+    """A file is not what was written."""
 
 
 class Entry(NamedTuple):
@@ -82,7 +100,10 @@ def write_bins(
             file.write(array.tobytes())
         entry = table["bins"]
         bins = np.memmap(file, np.uint8, "r+", entry.place, entry.shape)
-        bin_source(data.features, like, threads=threads, into=bins)
+        if isinstance(data.features, Binned) and like.same(data.features.edges):
+            bins[:] = data.features.bins
+        else:
+            bin_source(data.features, like, threads=threads, into=bins)
         bins.flush()
         sums = {name: _sums(array, threads) for name, array in arrays.items()}
         sums["bins"] = _sums(bins, threads)
@@ -103,14 +124,54 @@ def open_bins(path: Path, *, threads: int = 1) -> RankingData:
     try:
         with open(path, "rb") as file:
             table = _read_table(path, file)
+        try:
             arrays = _map_arrays(path, table)
+            _check_sums(path, arrays, table["arrays"], threads)
+            return _make_data(path, table, arrays)
+        except DamagedError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise RankforceError(f"{path}: the table of this file is not sound: {error}") from None
     except OSError as error:
         raise RankforceError(f"{path}: {error.strerror or error}") from None
-    try:
-        _check_sums(path, arrays, table["arrays"], threads)
-        return _make_data(path, table, arrays)
-    except (KeyError, TypeError, IndexError) as error:
-        raise RankforceError(f"{path}: the table of this file is not sound: {error}") from None
+
+
+def read(path: Path, asked: Asked) -> RankingData:
+    """All of a file of bins, which has the columns that it was made with."""
+    told = {name: value for name, value in asked._asdict().items() if name in TOLD and value}
+    if told:
+        raise RankforceError(
+            f"{path}: {next(iter(told))}= says what columns are, which was said when the bins were "
+            "made: leave it out"
+        )
+    data = open_bins(path, threads=count_threads(None))
+    if asked.has_labels and not data.has_labels:
+        raise RankforceError(f"{path}: there are no labels")
+    return data
+
+
+def write(blocks: Iterator[RankingData], path: Path) -> int:
+    """Write one data set."""
+    data, *more = blocks
+    if more:
+        raise RankforceError(f"{path}: bins are found from all rows: expected one data set")
+    return write_set(data, path)
+
+
+def write_set(data: RankingData, path: Path, like: RankingData | None = None) -> int:
+    """Write a data set in bins of its own, or in those of another one."""
+    edges = None
+    if like is not None:
+        if not isinstance(like.features, Binned):
+            raise RankforceError("like is a file of features: expected one of bins (.bins)")
+        data, edges = data.like(like.schema), like.features.edges
+    return write_bins(data, path, like=edges, threads=count_threads(None))
+
+
+def lost(data: RankingData, _path: Path) -> list[str]:
+    """What bins have no place for."""
+    has_ids = data._doc_ids is not None
+    return ["bins have no place for ids of documents: left out"] if has_ids else []
 
 
 def _about(data: RankingData, edges: Edges) -> dict[str, Any]:
@@ -189,6 +250,8 @@ def _map_arrays(path: Path, table: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     found = {}
     for name, entry in table["arrays"].items():
         shape = tuple(entry["shape"])
+        if np.dtype(entry["kind"]).kind not in NUMBERS:
+            raise ValueError(f"{name} are no numbers")
         if np.prod(shape) == 0:
             found[name] = np.empty(shape, entry["kind"])
             continue
@@ -200,7 +263,7 @@ def _map_arrays(path: Path, table: Mapping[str, Any]) -> dict[str, NDArray[Any]]
 def _check_sums(path: Path, arrays: Mapping[str, Any], table: Any, threads: int) -> None:
     for name, array in arrays.items():
         if _sums(array, threads) != table[name]["sums"]:
-            raise RankforceError(
+            raise DamagedError(
                 f"{path}: {name} are not what was written, the file was changed or the disk is "
                 "not sound: make it anew"
             )
@@ -208,7 +271,9 @@ def _check_sums(path: Path, arrays: Mapping[str, Any], table: Any, threads: int)
 
 def _make_data(path: Path, table: Mapping[str, Any], arrays: dict[str, Any]) -> RankingData:
     edges = Edges(**{name: arrays[f"edges {name}"] for name in Edges._fields})
-    names = table["features"]
+    names = list(table["features"])
+    if len(arrays["bins"]) != table["rows"] * len(edges.usable) or len(names) != len(edges.many):
+        raise ValueError("it has other rows or features than the bins")
     binned = Binned(arrays["bins"], edges, table["rows"], names=names, place=str(path))
     ids = arrays["query ids"]
     if "ends of query ids" in arrays:

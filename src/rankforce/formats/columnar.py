@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.types import Ints
 from rankforce.data.sources import to_dense
 from rankforce.formats.gather import gather, survey
 from rankforce.formats.read import with_labels
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
 METADATA = b"rankforce"
 
 
+class Known(NamedTuple):
+    """What is known of a file of columns before it is opened: as all files of its folder."""
+
+    roles: Roles
+    schema: Any  # of Arrow
+
+
 class Columns(NamedTuple):
     """A file of columns that is open for reading."""
 
@@ -46,6 +54,8 @@ class Columns(NamedTuple):
     rows: int | None = None  # None where only the end tells: a text file
     # Of the file, that has been read when so many rows have been seen.
     share: Callable[[int], float] = lambda done: 1.0
+    # Batches of columns that have some rows, which ascend, with the numbers of their first rows.
+    some: Callable[[list[str], Ints], Iterator[tuple[int, Any]]] | None = None
 
 
 def read_columns(columns: Columns, place: str) -> RankingData:

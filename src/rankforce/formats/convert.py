@@ -13,11 +13,14 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice, clock
 from rankforce.data.ranking_data import RankingData
-from rankforce.formats.read import make_asked, read
-from rankforce.formats.registry import Format, format_to_read, format_to_write
+from rankforce.data.shards import Shard
+from rankforce.formats.folder import files_to_read
+from rankforce.formats.read import DISK, make_asked, read
+from rankforce.formats.registry import Format, format_to_write
 from rankforce.formats.streams import PathLike, is_stream, local_file
 from rankforce.formats.trec import write_qrels
 
+NEEDS = ("label", "qid", "doc_id")  # of qrels
 QRELS = "qrels"  # a target that is no format of data: it has the labels alone
 ROW = re.compile(r"(\brow |\bweight\[)(\d+)")  # in a message
 
@@ -31,16 +34,18 @@ def convert(
     progress: bool = False,
     labels: str | Sequence[str] | None = None,
     n_features: int | None = None,
+    like: PathLike | None = None,
     **columns: Any,
 ) -> int:
-    """Write the rows of a data file to another file, in another format; the number of rows.
+    """Write the rows of a file, or of a folder of files, to another file; the number of rows.
 
-    Formats are "letor", "parquet" and "csv", or come from the names; text may be compressed (.gz,
-    .zst). No more than some blocks of rows are in memory at once. What the target has no place for
-    is said in one line on standard error; the sources of text go to a file `.labels` beside it. The
-    target is whole or, after an error, as it was. A target "qrels" has the labels alone, for tools
-    of TREC. `labels`, `n_features` and `columns` say what is in the source, as for `rf.read`; the
-    labels need not be there.
+    Formats are "letor", "parquet", "csv" and "bins", or come from the names; text may be compressed
+    (.gz, .zst). No more than some blocks of rows are in memory at once. What the target has no
+    place for is said in one line on standard error; the sources of text go to a file `.labels`
+    beside it. The target is whole or, after an error, as it was. A target "qrels" has the labels
+    alone, for tools of TREC. One of bins is for training on it again and again; `like` is another
+    file of bins whose bins it is to have, for a set to validate on. `labels`, `n_features` and
+    `columns` say what is in the source, as for `rf.read`; the labels need not be there.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -56,22 +61,51 @@ def convert(
     asked = make_asked(columns, needs=("qid",))
     asked = asked._replace(labels=labels, n_features=n_features)
     with local_file(source) as start:
-        kind = format_to_read(start, source_format, is_new=is_stream(source))
+        kind, files = files_to_read(start, source_format, is_new=is_stream(source))
         if target_format == QRELS or (target_format is None and f".{QRELS}" in place.suffixes):
-            data = read(start, format=kind.name, labels=labels, n_features=n_features, **columns)
+            told = {"labels": labels, "n_features": n_features, "needs": NEEDS, **columns}
+            data = read(start, format=kind.name, keep=DISK, **told)
             write_qrels(data, place)
             return data.rows
         to = format_to_write(place, target_format)
         if place.exists() and os.path.samefile(start, place):
             raise RankforceError(f"{place} is the file to read: expected another file to write")
+        if start.is_dir() and start.resolve() == place.resolve().parent:
+            raise RankforceError(
+                f"{place} is in the folder to read, of which it would be a part: expected another "
+                "folder"
+            )
         bar = Bar(start, place, is_wanted=progress)
+        if to.needs_all:
+            told = {"labels": labels, "n_features": n_features, "needs": ("qid",), **columns}
+            data = read(start, format=kind.name, keep=DISK, **told)
+            for lost in to.lost(data, place):
+                bar.say(f"{place}: {lost}")
+            rows = to.write_set(data, place, None if like is None else read(like, needs=()))
+            bar.finish(rows)
+            return rows
+        if like is not None:
+            raise RankforceError(f"like={str(like)!r} goes with a target of bins: leave it out")
         with contextlib.ExitStack() as stack:
             stack.callback(bar.clear)
-            blocks = stack.enter_context(contextlib.closing(kind.stream(start, asked, bar.seen)))
+            if files == [start]:
+                blocks = kind.stream(start, asked, bar.seen)
+            else:
+                blocks = _of_folder(kind.keep([Shard.of(f) for f in files], asked, str(start)), bar)
+            blocks = stack.enter_context(contextlib.closing(blocks))
             blocks = _watched(blocks, start, place, to, bar)
             rows = to.write(stack.enter_context(contextlib.closing(blocks)), place)
     bar.finish(rows)
     return rows
+
+
+def _of_folder(data: RankingData, bar: Bar) -> Generator[RankingData, None, None]:
+    """The blocks of data whose features stay in several files."""
+    done = 0
+    for block in data.blocks():
+        yield block
+        done += block.rows
+        bar.seen("converting", done / data.rows)
 
 
 def _watched(
@@ -79,9 +113,10 @@ def _watched(
 ) -> Generator[RankingData, None, None]:
     """The blocks; at the first, a line on what the target cannot hold.
 
-    In an error about a block the number of the row becomes that of the file.
+    In an error about a block the number of the row becomes that of the file; for a folder it is
+    that of a shard already.
     """
-    done = 0
+    done, is_file = 0, source.is_file()
     try:
         for data in blocks:
             if done == 0 and (lost := to.lost(data, target)):
@@ -90,7 +125,8 @@ def _watched(
             done += data.rows
     except ValueError as error:
         head, place, text = str(error).rpartition(str(source))
-        text = ROW.sub(lambda match: match[1] + str(done + int(match[2])), text, count=1)
+        if is_file:
+            text = ROW.sub(lambda match: match[1] + str(done + int(match[2])), text, count=1)
         raise RankforceError(head + place + text) from error
 
 
@@ -100,7 +136,8 @@ class Bar:
     def __init__(self, source: Path, target: Path, *, is_wanted: bool) -> None:
         self._voice = Voice(is_wanted)
         self._source, self._target = source, target
-        self._megabytes = source.stat().st_size / 1e6
+        files = list(source.iterdir()) if source.is_dir() else [source]
+        self._megabytes = sum(file.stat().st_size for file in files) / 1e6
         self._start = self._last = 0.0
         self._what = ""
 

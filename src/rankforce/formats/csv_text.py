@@ -8,14 +8,16 @@ import importlib
 import io
 import itertools
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankforce.common.errors import RankforceError
+from rankforce.data.shards import Shard
 from rankforce.formats.cells import MISSING, SHOWN, to_number
 from rankforce.formats.columnar import (
     Columns,
+    Known,
     csv_label,
     is_found,
     kind_of_column,
@@ -27,6 +29,8 @@ from rankforce.formats.columnar import (
     write_tables,
 )
 from rankforce.formats.gather import are_whole
+from rankforce.formats.keep_columns import keep_columns
+from rankforce.formats.lines import estimate_rows
 from rankforce.formats.registry import Seen
 from rankforce.formats.roles import NUMBERS, Asked, ColumnsError, Roles, wants
 from rankforce.formats.streams import PathLike, Source, open_output
@@ -39,6 +43,7 @@ SEPARATORS = ",\t;"
 LARGEST = 3.4028235677973366e38  # float32 rounds what is above to infinity
 LOOKED_AT = 1000  # lines, to tell a column of text from one with a slip
 BLOCK_BYTES = 1 << 21  # read at a time
+OPTIONS = {"null_values": MISSING, "strings_can_be_null": False}
 SLICE_VALUES = 1 << 20  # written at a time
 
 
@@ -54,18 +59,28 @@ def read(path: Path, asked: Asked) -> RankingData:
     >>> data.features.ravel(), data.sources
     (array([3., 4.], dtype=float32), {'clicks': array([0.5, nan])})
     """
-    with _opened(path, asked) as columns:
+    with opened(path, asked) as columns:
         return read_columns(columns, f"{path}: ")
 
 
 def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None, None]:
     """Blocks of a CSV file; whether all query ids are numbers is only known at its end."""
-    with _opened(path, asked) as columns:
+    with opened(path, asked) as columns:
         is_whole, qid = True, columns.roles.qid
         for batch in columns.read([qid]) if qid is not None else ():
             is_whole = is_whole and are_whole(batch.column(qid).unique().to_pylist())
             seen(f"checking {path.name}", columns.share(0))
         yield from stream_columns(path, columns, seen, is_whole=is_whole)
+
+
+def keep(shards: Sequence[Shard], asked: Asked, place: str) -> RankingData:
+    """The rows of CSV files; features are parsed when they are needed."""
+    return keep_columns(__name__, shards, asked, place, _schema)
+
+
+def estimate(path: Path) -> tuple[int, int]:
+    """About the rows of a CSV file, and its columns, as the first lines have it."""
+    return estimate_rows(path), len(read_header(path)[1])
 
 
 def write(blocks: Iterator[RankingData], path: Path) -> int:
@@ -108,27 +123,27 @@ class Counted(Source):
 
 
 @contextlib.contextmanager
-def _opened(path: Path, asked: Asked) -> Iterator[Columns]:
+def opened(path: Path, asked: Asked | Known) -> Iterator[Columns]:
     """Open a CSV file; what is raised inside becomes an error with the line, if there is one."""
     pa_csv: Any = importlib.import_module("pyarrow.csv")
-    asked = of_table(path, asked)
+    asked = asked if isinstance(asked, Known) else of_table(path, asked)
     separator, names = read_header(path)
-    parse = pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    options = {"null_values": MISSING, "strings_can_be_null": False}
+    parse = _parse_options(separator)
     roles: Roles | None = None
     source: Counted | None = None
     try:
-        with Source(path) as first:
-            guess = pa_csv.ConvertOptions(**options)
-            schema = pa_csv.open_csv(first, parse_options=parse, convert_options=guess).schema
-        roles = roles_of(path, schema, asked)
+        if isinstance(asked, Known):
+            roles, schema = asked
+        else:
+            schema = _guess(path, separator)
+            roles = roles_of(path, schema, asked)
         if slip := find_mixed(path, separator, names, list(roles.texts)):
             raise ColumnsError(slip)
         types = _types(roles, schema)
 
         def read(columns: list[str]) -> Any:
             nonlocal source
-            convert = pa_csv.ConvertOptions(column_types=types, include_columns=columns, **options)
+            convert = pa_csv.ConvertOptions(column_types=types, include_columns=columns, **OPTIONS)
             block = pa_csv.ReadOptions(block_size=BLOCK_BYTES)
             rows = 0
             with Counted(path) as source:
@@ -144,6 +159,30 @@ def _opened(path: Path, asked: Asked) -> Iterator[Columns]:
             raise RankforceError(str(error)) from None
         found = find_open_quote(path, separator)
         found = found or find_fault(path, separator, names, wants(roles) if roles else {})
+        raise RankforceError(found or f"{path}: {reason(error)}") from error
+
+
+def _parse_options(separator: str) -> Any:
+    pa_csv: Any = importlib.import_module("pyarrow.csv")
+    return pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+
+
+def _guess(path: Path, separator: str) -> Any:
+    """The types that the first megabyte tells."""
+    pa_csv: Any = importlib.import_module("pyarrow.csv")
+    with Source(path) as first:
+        options = pa_csv.ConvertOptions(**OPTIONS)
+        parse = _parse_options(separator)
+        return pa_csv.open_csv(first, parse_options=parse, convert_options=options).schema
+
+
+def _schema(path: Path) -> Any:
+    """The columns of a file, with the types that its first megabyte tells."""
+    separator, names = read_header(path)
+    try:
+        return _guess(path, separator)
+    except (OSError, ValueError) as error:
+        found = find_open_quote(path, separator) or find_fault(path, separator, names, {})
         raise RankforceError(found or f"{path}: {reason(error)}") from error
 
 

@@ -23,7 +23,7 @@ from rankforce.data.frames import fill, read_column, to_vector
 from rankforce.data.precision import EXACT, Precision
 from rankforce.data.schema import some_names
 from rankforce.formats.cells import MISSING, to_number
-from rankforce.formats.roles import UNWANTED, Roles, plain_columns
+from rankforce.formats.roles import UNWANTED, NoRowsError, Roles, plain_columns
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
@@ -155,8 +155,7 @@ def gather(
             blocks.append(block)
         if done == 0 and not is_part:
             _check_dressed(batch, roles)
-        columns = [_column(batch, name, codes.get(number)) for number, name in enumerate(names)]
-        fill(block, columns, names, first=done)
+        columns = put_features(block, batch, roles, codes, first=done)
         for number, column in enumerate(columns):
             if number not in codes:
                 watch.see(number, column.values)
@@ -164,7 +163,7 @@ def gather(
             pieces.append(batch.column(name))
         done += batch.num_rows
     if done == 0:
-        raise RankforceError("holds no rows: expected one or more")
+        raise NoRowsError("holds no rows: expected one or more")
     if rows is None:
         features = _stack(blocks, done, len(names))
     if not is_part:
@@ -207,6 +206,16 @@ def codes_of(roles: Roles) -> dict[int, Codes]:
         for number, name in enumerate(roles.features)
         if name in roles.coded
     }
+
+
+def put_features(
+    block: NDArray[np.float32], batch: Any, roles: Roles, codes: dict[int, Codes], *, first: int
+) -> list[CodedColumn]:
+    """Put the features of a batch into a block; `first` is the number of its first row."""
+    names = roles.features
+    columns = [_column(batch, name, codes.get(number)) for number, name in enumerate(names)]
+    fill(block, columns, names, first=first)
+    return columns
 
 
 def _column(batch: Any, name: str, codes: Codes | None) -> CodedColumn:

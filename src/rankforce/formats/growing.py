@@ -26,7 +26,14 @@ class GrowingTable:
     """Rows so far, and room for more; or only their shape, and every block is written over."""
 
     def __init__(
-        self, *, base: int | None, mode: int, needs_labels: bool = True, keeps: bool = True
+        self,
+        *,
+        base: int | None,
+        mode: int,
+        needs_labels: bool = True,
+        keeps: bool = True,
+        has_matrix: bool = True,
+        has_documents: bool = True,
     ) -> None:
         self.base = 1 if base is None else base  # feature index of the first column
         self.is_fixed = base is not None
@@ -34,6 +41,8 @@ class GrowingTable:
         self.needs_labels = needs_labels
         self.has_labels, self.has_doc_ids = True, False
         self.keeps = keeps
+        self.has_matrix = keeps and has_matrix  # else a row is written over the one before
+        self.has_documents = has_documents
         self.large = Precision()
         self.rows = 0
         self.columns = 0
@@ -68,7 +77,7 @@ class GrowingTable:
         """Give every array its length."""
         most = _memory() // 2 // max(1, self.stride * self.features.itemsize)
         self._room = max(self._need, min(self._room, most))
-        if self.keeps:
+        if self.has_matrix:
             self.features = _resized(self.features, self._room * self.stride)
         self.labels = _resized(self.labels, self._room)
         self.doc_sizes = _resized(self.doc_sizes, self._room)
@@ -86,7 +95,7 @@ class GrowingTable:
         """Why no matrix with so many more rows and so many columns can be made here, if so."""
         rows = self.rows + more
         need, have = rows * columns * self.features.itemsize, _memory()
-        if need <= have or not self.keeps:
+        if need <= have or not self.has_matrix:
             return None
         return (
             f"{rows:,} rows x {columns:,} columns of float32 take {need / 1e9:,.0f} GB, "
@@ -97,7 +106,7 @@ class GrowingTable:
         """Make room for feature index `top`; an index 0 moves all columns by one."""
         shift = int(saw_zero and self.base == 1)
         columns = self.width(top, saw_zero)
-        if not self.keeps:  # the stride stays 0: every row is written over the one before
+        if not self.has_matrix:  # the stride stays 0
             self.features = np.zeros(columns, np.float32)
         elif columns > self.stride or shift:
             spare = SPARE_COLUMNS if self.rows else 1.0
@@ -133,7 +142,9 @@ class GrowingTable:
             self.large.see(int(column), large[large[:, 0] == column, 1])
 
     def matrix(self) -> NDArray[np.float32]:
-        """The finished matrix, without the spare rows and columns."""
+        """The finished matrix, without the spare rows and columns; without any if it has none."""
+        if not self.has_matrix:
+            return np.empty((self.rows, 0), np.float32)
         if self.stride > self.columns:
             for begin in range(0, self.rows, MOVE_ROWS):
                 end = min(self.rows, begin + MOVE_ROWS)

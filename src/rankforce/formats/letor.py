@@ -11,8 +11,9 @@ import contextlib
 import functools
 import importlib
 import itertools
+import re
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,14 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.pool import Task, open_pool
+from rankforce.common.types import Ints
+from rankforce.data.precision import Precision
 from rankforce.data.queries import index_queries
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import kind_of, numbers_from, some_names
-from rankforce.data.sources import entries
+from rankforce.data.shards import Shard
+from rankforce.data.sources import Blocks, entries
+from rankforce.formats.keep import Kept, check_sizes, join
 from rankforce.formats.labels import (
     TEXT_LABEL,
     check_writable,
@@ -34,16 +39,24 @@ from rankforce.formats.labels import (
     labels_place,
     read_labels,
 )
-from rankforce.formats.letor_text import TextFile, find_shape, read_blocks, read_text
-from rankforce.formats.lines import read_numbers
+from rankforce.formats.letor_text import (
+    Shape,
+    TextFile,
+    find_shape,
+    read_beside,
+    read_blocks,
+    read_text,
+)
+from rankforce.formats.lines import estimate_rows, read_numbers
 from rankforce.formats.registry import Seen
-from rankforce.formats.roles import Asked
-from rankforce.formats.streams import open_output, split_packing
+from rankforce.formats.roles import Asked, NoRowsError
+from rankforce.formats.streams import first_bytes, open_output, split_packing
 from rankforce.formats.write import Rows, id_array, lost_in_text, slices, text_array
 from rankforce.kernels import text as kernels
 
 KNOWN = {"label", "qid", "categorical", "ignore"}  # roles that also a line of text knows
 SLICE_VALUES = 1 << 20  # written at a time
+LOOKED_AT = 1 << 16  # bytes that tell about how wide a file is
 
 
 class Beside(NamedTuple):
@@ -83,6 +96,88 @@ def stream(path: Path, asked: Asked, seen: Seen) -> Generator[RankingData, None,
             file = file._replace(qid=np.searchsorted(ends, np.arange(first, end), side="right"))
         yield _as_data(path, file, beside, asked, slice(first, end))
         first = end
+
+
+def keep(shards: Sequence[Shard], asked: Asked, place: str) -> RankingData:
+    """The rows of text files; features are parsed when they are needed."""
+    _check_roles(Path(place), asked)
+    check_sizes(shards)
+    read = [one for shard in shards if (one := _look(shard, asked)) is not None]
+    base = min((one.shape.base for one in read), default=1)
+    columns = max((one.shape.base + one.shape.columns for one in read), default=base) - base
+    found = [
+        Kept(one.data, TextPart(one.shard, one.shape._replace(base=base, columns=columns), asked))
+        for one in read
+    ]
+    blank = TextFile(np.empty((0, columns), np.float32), np.empty(0), None, None, base)
+    names = _features(Path(place), blank, asked)[1]
+    large = Precision()
+    for one in read:
+        one.large.move(one.shape.base - base)
+        large.add(one.large)
+    large.say(numbers_from(base, columns), place=f"{place}: ")
+    data = join(
+        place,
+        shards,
+        found,
+        names=names,
+        checks_queries=asked.has_queries is True,
+        categorical=asked.categorical or None,
+    )
+    data.is_text = True
+    return data
+
+
+class Looked(NamedTuple):
+    """What a first pass over a text file found."""
+
+    shard: Shard
+    shape: Shape
+    data: RankingData
+    large: Precision
+
+
+def _look(shard: Shard, asked: Asked) -> Looked | None:
+    """All of a file but its features; None if it has no rows."""
+    path = shard.path
+    try:
+        shape, file, large = read_beside(
+            path, needs_labels=asked.has_labels is True, has_documents=asked.has_documents
+        )
+    except NoRowsError:
+        return None
+    beside = _read_beside(path, asked, shape.rows, has_qid=file.qid is not None)
+    data = _as_data(path, file, beside, asked._replace(n_features=None, ignore=(), categorical=()))
+    return Looked(shard, shape, data, large)
+
+
+class TextPart(NamedTuple):
+    """The features of a text file."""
+
+    shard: Shard
+    shape: Shape
+    asked: Asked
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.shape.rows
+
+    def blocks(self, wanted: Ints | None = None) -> Blocks:
+        """Blocks of lines, parsed."""
+        first = 0
+        for file in read_blocks(self.shard.path, self.shape, seen=lambda share: None):
+            block = np.ascontiguousarray(_features(self.shard.path, file, self.asked)[0])
+            yield first, block
+            first += len(block)
+            if wanted is not None and first > wanted[-1]:
+                return
+
+
+def estimate(path: Path) -> tuple[int, int]:
+    """About the rows and features of a text file, as the first lines have it."""
+    numbers = re.findall(rb"[ \t](\d{1,8}):", first_bytes(path, LOOKED_AT))
+    return estimate_rows(path), max(map(int, numbers), default=0)
 
 
 def _ends_of_queries(path: Path, sizes: NDArray[np.float64], rows: int) -> NDArray[np.int64]:

@@ -59,7 +59,8 @@ class Parsed(NamedTuple):
             if not table.keeps:
                 continue
             table.see_large(one.large)
-            table.doc_text += doc_text.tobytes()
+            if table.has_documents:
+                table.doc_text += doc_text.tobytes()
             if table.mode == kernels.TEXT_QID:
                 table.qid_text += self.qid_text[piece.begin : one.state[kernels.QID_END]].tobytes()
 

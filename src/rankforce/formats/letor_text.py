@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import check_threads
+from rankforce.data.precision import Precision
 from rankforce.data.schema import numbers_from
 from rankforce.formats.growing import GrowingTable
 from rankforce.formats.letor_pieces import Mapper, Parsed, find_mode, mapper, parse_block
 from rankforce.formats.lines import Block, complaint, open_blocks
+from rankforce.formats.roles import NoRowsError
 from rankforce.formats.streams import PathLike
 from rankforce.kernels import text as kernels
 
@@ -39,6 +41,18 @@ class TextFile(NamedTuple):
     doc_ids: Any  # pyarrow.StringArray; None where no line has a comment
     base: int = 1  # number of the first feature
     has_labels: bool = True
+
+
+class Shape(NamedTuple):
+    """What only the end of a text file tells."""
+
+    rows: int
+    columns: int
+    base: int  # number of the first feature
+    mode: int  # where query ids go
+    has_labels: bool
+    has_doc_ids: bool
+    density: float  # rows for a byte, in the block that has most
 
 
 class _WordsAsQueries(Exception):  # noqa: N818
@@ -82,7 +96,7 @@ def read_text(
 
 def find_shape(
     path: PathLike, *, seen: Seen, threads: int = 2, block_bytes: int | None = None
-) -> GrowingTable:
+) -> Shape:
     """Parse a whole file and keep nothing of its rows; a line that is wrong is named.
 
     >>> import tempfile
@@ -94,12 +108,28 @@ def find_shape(
     (2, 3, 1, True)
     """
     size = block_bytes or BLOCK_BYTES
-    return _parse(path, threads, size, seen, base=None, needs_labels=False, keeps=False)
+    return _shape(_parse(path, threads, size, seen, base=None, needs_labels=False, keeps=False))
+
+
+def read_beside(
+    path: PathLike, *, needs_labels: bool, has_documents: bool, threads: int = 2
+) -> tuple[Shape, TextFile, Precision]:
+    """The shape of a file, all that it holds but the features, and what float32 does to these."""
+    table = _parse(
+        path,
+        threads,
+        BLOCK_BYTES,
+        base=None,
+        needs_labels=needs_labels,
+        has_matrix=False,
+        has_documents=has_documents,
+    )
+    return _shape(table), _finish(table), table.large
 
 
 def read_blocks(
     path: PathLike,
-    shape: GrowingTable,
+    shape: Shape,
     *,
     seen: Seen,
     threads: int = 2,
@@ -135,7 +165,7 @@ def _parse(
                 seen(block.share)
             break
     if table.rows == 0:
-        raise RankforceError(f"{path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'")
+        raise NoRowsError(f"{path}: holds no rows: expected lines such as '2 qid:1 1:0.5 2:3'")
     return table
 
 
@@ -169,7 +199,7 @@ def _widened(path: PathLike, table: GrowingTable, block: Block, parsed: Parsed) 
     return True
 
 
-def _read_block(path: PathLike, shape: GrowingTable, block: Block, run: Mapper) -> TextFile:
+def _read_block(path: PathLike, shape: Shape, block: Block, run: Mapper) -> TextFile:
     """The rows of a block of a file of that shape."""
     table = GrowingTable(base=shape.base, mode=shape.mode)
     table.columns = table.stride = shape.columns
@@ -185,6 +215,10 @@ def _read_block(path: PathLike, shape: GrowingTable, block: Block, run: Mapper) 
     return _finish(table)
 
 
+def _shape(table: GrowingTable) -> Shape:
+    return Shape(*(getattr(table, name) for name in Shape._fields))
+
+
 def _finish(table: GrowingTable) -> TextFile:
     """The arrays, cut to the rows that there are."""
     qid: NDArray[Any] | None = None
@@ -196,7 +230,7 @@ def _finish(table: GrowingTable) -> TextFile:
         names = np.array([*ids.dictionary.to_pylist(), None], object)
         qid = names[ids.indices.to_numpy()]
     doc_ids = None
-    if table.has_doc_ids:
+    if table.has_doc_ids and table.has_documents:
         doc_ids = _strings(table.column(table.doc_sizes), table.doc_text)
     labels = table.column(table.labels)
     return TextFile(table.matrix(), labels, qid, doc_ids, table.base, table.has_labels)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
+from rankforce.common.memory import available_memory
+from rankforce.common.notes import note
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema
-from rankforce.formats.registry import format_to_read
+from rankforce.data.shards import Shard
+from rankforce.data.sources import in_memory
+from rankforce.formats.folder import files_to_read
+from rankforce.formats.registry import Format
 from rankforce.formats.roles import OF_ROWS, Asked, split_labels
 from rankforce.formats.streams import PathLike, is_stream, local_file
 
+MEMORY, DISK = "memory", "disk"  # where features are kept
 NAMES = {"query": "qid", "document": "doc_id"}  # what roles are called elsewhere
 
 
@@ -23,9 +33,16 @@ def read(
     like: Any = None,
     n_features: int | None = None,
     needs: Sequence[str] | None = None,
+    keep: str | None = None,
     **columns: Any,
 ) -> RankingData:
-    """Read LETOR or SVMlight text, Parquet or CSV; compressed with gzip or zstd if you like.
+    """Read LETOR or SVMlight text, Parquet, CSV or bins; compressed with gzip or zstd if you like.
+
+    A folder is the files of one data set: all of one format, in the order of their names (part.2
+    before part.10), with the same columns, and each query in one of them. Its features stay on
+    disk, and a block of them is read when it is needed; labels and queries are in memory. Hidden
+    files and those that begin with `_` do not count. `keep` says where features are, "memory" or
+    "disk"; without it a file is in memory if that leaves half of what is free.
 
     The format is that of the name's ending (`.parquet`, `.csv`, `.tsv`, anything else is text), or
     `format` ("letor", "parquet", "csv"); "-" is standard input, whose first line tells. Text
@@ -40,7 +57,8 @@ def read(
 
     `like` is a ranker, or data: its features are read, and labels need not be there. `n_features`
     is how many features text has, the last of which may not occur. `needs` says what must be there,
-    "label" and "qid"; without queries all rows are one.
+    "label" and "qid"; without queries all rows are one. With "doc_id" among them ids of documents
+    are kept for a folder too, if it has some.
 
     >>> import pathlib, tempfile
     >>> name = pathlib.Path(tempfile.mkdtemp()) / "small.txt"
@@ -56,10 +74,40 @@ def read(
     schema = schema_of(like)
     asked = make_asked(columns, like=schema, needs=needs)
     asked = asked._replace(labels=labels, n_features=n_features)
-    with local_file(path) as place:
-        data = format_to_read(place, format, is_new=is_stream(path)).read(place, asked)
+    keep = None if keep is None else check_choice("keep", keep, (MEMORY, DISK))
+    with contextlib.ExitStack() as stack:
+        place = stack.enter_context(local_file(path))
+        kind, files = files_to_read(place, format, is_new=is_stream(path))
+        if files != [place] and "doc_id" not in (needs or ()) and not asked.doc_id:
+            asked = asked._replace(has_documents=False)
+        if files == [place] and not _stays(kind, place, keep, path):
+            data = kind.read(place, asked)
+        elif not kind.can_keep:
+            raise RankforceError(f"{path}: a folder of {kind.title} is no data set: name one file")
+        else:
+            data = kind.keep([Shard.of(file) for file in files], asked, str(place))
+            if is_stream(path):
+                weakref.finalize(data.features, stack.pop_all().close)
+    if keep == MEMORY:
+        data.features = in_memory(data.features)
     data.origin = {} if is_stream(path) else {"file": str(path)} | _told(given)
     return data if schema is None else data.like(schema, place=str(path))
+
+
+def _stays(kind: Format, file: Path, keep: str | None, path: PathLike) -> bool:
+    """Whether the features of a file stay there: as the caller says, or if they are too many."""
+    if keep is not None or not kind.can_keep:
+        return keep == DISK and kind.can_keep
+    rows, columns = kind.estimate(file)
+    need, free = rows * columns * 4, available_memory()
+    if free is None or 2 * need <= free:
+        return False
+    note(
+        f"{path}: about {rows:,} rows x {columns:,} columns take {need / 1e9:,.1f} GB, more than "
+        f"half of the {free / 1e9:,.1f} GB of memory that are free: features stay on disk "
+        "(keep='memory' reads them all)"
+    )
+    return True
 
 
 def _told(given: Mapping[str, Any]) -> dict[str, Any]:

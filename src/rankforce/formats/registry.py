@@ -2,14 +2,16 @@
 
 The file has `read(path, asked)`, which gives the data, and `write(blocks, path)`, which writes them
 and gives the number of rows; where there is more to say, also `stream(path, asked, seen)`, which
-yields blocks of rows, and `lost(data, path)`, what such a file has no place for.
+yields blocks of rows, `keep(shards, asked, place)`, which gives data whose features stay in their
+files, `estimate(path)`, about how many rows and columns a file has, `write_set(data, path, like)`
+where all rows decide how one is written, and `lost(data, path)`, what such a file has no place for.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ from rankforce.formats.streams import first_bytes, split_packing
 
 if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
+    from rankforce.data.shards import Shard
     from rankforce.formats.roles import Asked
 
 Seen = Callable[[str, float], None]  # is told what is done, and the share of the file it has seen
@@ -51,9 +54,33 @@ class Format:
         else:
             yield self.read(path, asked)
 
+    @property
+    def can_keep(self) -> bool:
+        """Whether features can stay in such files."""
+        return hasattr(self._code, "keep")
+
+    def keep(self, shards: Sequence[Shard], asked: Asked, place: str) -> RankingData:
+        """The rows of one or several files, called `place`, whose features stay there."""
+        data: RankingData = self._code.keep(shards, asked, place)
+        return data
+
+    def estimate(self, path: Path) -> tuple[int, int]:
+        """About how many rows and columns a file has, without reading all of it."""
+        rows, columns = self._code.estimate(path)
+        return int(rows), int(columns)
+
     def write(self, blocks: Iterator[RankingData], path: Path) -> int:
         """Write blocks of rows to one file; the number of rows."""
         return int(self._code.write(blocks, path))
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether it is written from a whole set, whose features may stay where they are."""
+        return hasattr(self._code, "write_set")
+
+    def write_set(self, data: RankingData, path: Path, like: RankingData | None = None) -> int:
+        """Write a whole set, in the way of another one if it is given; the number of rows."""
+        return int(self._code.write_set(data, path, like))
 
     def lost(self, data: RankingData, path: Path) -> list[str]:
         """What a file at `path` does not say of the data as it is, in short sentences."""
@@ -80,6 +107,11 @@ FORMATS = {
             is_packed=True,
         ),
         Format("csv", "CSV", (".csv",), "rankforce.formats.csv_text", also_read=(".tsv",)),
+        Format(
+            *("bins", "bins", (".bins",), "rankforce.formats.bins"),
+            sign=rb"^rankforce\.bins",
+            is_packed=True,
+        ),
     )
 }
 
@@ -88,7 +120,7 @@ def all_titles() -> str:
     """The formats in a sentence.
 
     >>> all_titles()
-    'LETOR/SVMlight text, Parquet or CSV'
+    'LETOR/SVMlight text, Parquet, CSV or bins'
     """
     return _either([one.title for one in FORMATS.values()])
 
@@ -116,11 +148,16 @@ def by_content(path: Path) -> Format:
     return next(signed, FORMATS[ANY_TEXT])
 
 
-def format_to_read(path: Path, format: str | None, *, is_new: bool = False) -> Format:
-    """The format of a file that is there; `is_new` says that its name tells nothing."""
+def check_format(format: str | None) -> None:
+    """Refuse the name of a format that there is not."""
     if format is not None and format not in FORMATS:
         names = _either([repr(name) for name in FORMATS])
         raise RankforceError(f"unknown format {format!r}: choose {names}")
+
+
+def format_to_read(path: Path, format: str | None, *, is_new: bool = False) -> Format:
+    """The format of a file that is there; `is_new` says that its name tells nothing."""
+    check_format(format)
     is_file = path.is_file()
     if not is_file and not path.is_dir():
         reason = "it is no plain file" if path.exists() else "there is no such file"

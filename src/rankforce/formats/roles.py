@@ -46,6 +46,7 @@ class Asked(NamedTuple):
     labels: str | Sequence[str] | None = None  # the label and the sources, in one
     n_features: int | None = None  # of text, which does not name them
     beside: Mapping[str, str] = {}  # column of each of `OF_ROWS`
+    has_documents: bool = True  # whether their ids are kept, where there are some
 
     def has(self, role: str) -> bool | None:
         """Whether there is a column of this role: yes, no, or None where the names tell."""
@@ -72,6 +73,10 @@ class Roles(NamedTuple):
     is_coded: bool = False  # whether columns of categories hold codes: rankforce wrote them
     beside: Mapping[str, str] = {}
 
+    def without_features(self) -> Roles:
+        """The same, of the columns that are no features alone."""
+        return self.of_features([])._replace(coded=(), texts=(), left_out={})
+
     def of_features(self, features: Sequence[str]) -> Roles:
         """The same with these features: marks and values of categories go with their columns."""
         before = {name: number for number, name in enumerate(self.features)}
@@ -87,6 +92,10 @@ class Roles(NamedTuple):
 
 class ColumnsError(RankforceError):
     """A column is not there; the message is whole."""
+
+
+class NoRowsError(RankforceError):
+    """A file is what it should be, and has no rows."""
 
 
 def split_labels(labels: str | Sequence[str]) -> list[str]:

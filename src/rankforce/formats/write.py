@@ -64,16 +64,17 @@ def slices(blocks: Iterator[RankingData], values: int) -> Iterator[tuple[Ranking
             raise RankforceError(f"the block from row {before} has other features than the first")
         names = data.feature_names
         step = max(values // max(len(names), 1), 1)
-        qid, doc_ids = data.qid, data.doc_ids  # made when asked for
+        qid = data.qid  # made when asked for
         beside = data.beside | {"weight": data.row_weight}
         for start, features in pieces(data.features, step):
             rows = slice(start, start + features.shape[0])
+            numbers = np.arange(start, rows.stop)
             cut = Rows(
                 before + start,
                 features,
                 data.labels[rows],
                 qid[rows],
-                None if doc_ids is None else doc_ids[rows],
+                data.doc_ids_of(numbers),
                 cut_columns(beside, rows, slice(0)),
             )
             yield data, cut

@@ -59,14 +59,14 @@ def bin_block(first, last, before, width, values, columns, ends, starts, many, a
 
 
 @entry
-def spread_block(first, last, is_all, rows, width, columns, bins, at, step, table, starts, out):
-    """The value that stands for the bin of each row and column; the rows are first..last-1."""
+def spread_block(first, last, is_all, rows, width, columns, bins, at, step, many, out):
+    """Numbers of bins, NaN for that of missing values, of all rows first..last-1 or of these."""
     for i in range(np.uint64(first), np.uint64(last)):
         row = i if is_all else np.uint64(rows[i])
         into = (i - np.uint64(first)) * np.uint64(width)
         for k in range(np.uint64(len(columns))):
             b = bins[np.uint64(at[k]) + row * np.uint64(step[k])]
-            out[into + np.uint64(columns[k])] = table[np.uint64(starts[k]) + np.uint64(b)]
+            out[into + np.uint64(columns[k])] = np.float32(b) if b < many[k] else np.nan
 
 
 @entry

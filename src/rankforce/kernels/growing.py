@@ -14,8 +14,9 @@ from rankforce.kernels.compile import entry, kernel, strict
 from rankforce.kernels.sets import splitmix64
 from rankforce.kernels.trees import throw_dice
 
-# What is known of a leaf: its rows, its depth, and the sums over it.
-BEGIN, END, DEPTH, FORCE, HESSIAN = 0, 1, 2, 3, 4
+# What is known of a leaf: its rows here, its depth, the sums over it, and how many rows it has,
+# with those of other workers.
+BEGIN, END, DEPTH, FORCE, HESSIAN, COUNT = 0, 1, 2, 3, 4, 5
 # A split: its column, the last bin that goes left, whether NaN does, and the sums on the left.
 COLUMN, BIN, NAN_LEFT, LEFT_FORCE, LEFT_HESSIAN = 0, 1, 2, 3, 4
 # Columns of `rules`.
@@ -51,6 +52,7 @@ def start(packed, order, leaves):
     leaves[0, DEPTH] = 0
     leaves[0, FORCE] = force
     leaves[0, HESSIAN] = second
+    leaves[0, COUNT] = len(packed)
 
 
 @kernel
@@ -111,8 +113,7 @@ def _least_hessian(leaf, rules):
 
     Rows on a side are told from its share of the hessians, rounded, as LightGBM does.
     """
-    rows = leaf[END] - leaf[BEGIN]
-    by_rows = np.ceil((rules[MIN_ROWS] - 0.5) * max(leaf[HESSIAN], 1) / rows)
+    by_rows = np.ceil((rules[MIN_ROWS] - 0.5) * max(leaf[HESSIAN], 1) / leaf[COUNT])
     by_weight = np.ceil(rules[MIN_WEIGHT] / rules[STEP_HESSIAN]) if rules[STEP_HESSIAN] else 0.0
     return np.int64(max(by_rows, by_weight, 0.0))
 
@@ -161,28 +162,34 @@ def _scan(total, columns, first_column, many, has_nan, leaf, shift, rules, found
 
 
 @kernel
-def _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
-             leaves, totals, gains, splits):  # fmt: skip
-    """Histograms and best splits of two leaves, in a block of columns; other < 0: of the first.
+def _fill(block, one, other, smaller, bins, edge, packed, order, shift, chunk, leaves, totals,
+          splits):  # fmt: skip
+    """Histograms of the `smaller` of two leaves, in a block of columns, where `other` has its own.
 
-    `totals` of `one` has those of both together: only those of the smaller leaf are made.
+    Without another leaf, other < 0, where the first has them.
+    """
+    base = np.uint64(len(packed)) * np.uint64(edge[block])
+    width = np.uint64(edge[block + 1] - edge[block])
+    first, last = edge[block] << np.int64(shift), edge[block + 1] << np.int64(shift)
+    fresh = totals[one if other < 0 else other, first:last]
+    fresh[:] = 0
+    seen = _sum_rows(bins, base, width, order, leaves[smaller, BEGIN], leaves[smaller, END], packed,
+                     chunk, np.uint64(shift), fresh)  # fmt: skip
+    splits[block, one, COLUMN] = np.int64(seen & np.uint64(1))  # used, so that it is not left out
+
+
+@kernel
+def _weigh(block, one, other, smaller, edge, many, has_nan, shift, rules, leaves, totals, gains,
+           splits):  # fmt: skip
+    """Best splits of two leaves, in a block of columns; other < 0: of the first.
+
+    `totals` of `one` has those of both together, that of `other` those of the smaller leaf.
     """
     width = edge[block + 1] - edge[block]
-    base = np.uint64(len(packed)) * np.uint64(edge[block])
     first, last = edge[block] << np.int64(shift), edge[block + 1] << np.int64(shift)
     whole = totals[one, first:last]
-    fresh = whole if other < 0 else totals[other, first:last]
-    fresh[:] = 0
-    smaller = one
-    if (
-        other >= 0
-        and leaves[other, END] - leaves[other, BEGIN] < leaves[one, END] - leaves[one, BEGIN]
-    ):
-        smaller = other
-    seen = _sum_rows(bins, base, np.uint64(width), order, leaves[smaller, BEGIN],
-                     leaves[smaller, END], packed, chunk, np.uint64(shift), fresh)  # fmt: skip
-    splits[block, one, COLUMN] = np.int64(seen & np.uint64(1))  # used, so that it is not left out
     if other >= 0:
+        fresh = totals[other, first:last]
         if smaller == one:
             for k in range(len(whole)):
                 mine = fresh[k]
@@ -197,12 +204,44 @@ def _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift,
                               splits[block, one])  # fmt: skip
 
 
+@kernel
+def _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
+             leaves, totals, gains, splits):  # fmt: skip
+    """Histograms and best splits of two leaves, in a block of columns; other < 0: of the first.
+
+    `totals` of `one` has those of both together: only those of the smaller leaf are made.
+    """
+    smaller = one
+    if other >= 0 and leaves[other, COUNT] < leaves[one, COUNT]:
+        smaller = other
+    _fill(block, one, other, smaller, bins, edge, packed, order, shift, chunk, leaves, totals,
+          splits)  # fmt: skip
+    _weigh(block, one, other, smaller, edge, many, has_nan, shift, rules, leaves, totals, gains,
+           splits)  # fmt: skip
+
+
 @entry
 def examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
             leaves, totals, gains, splits):  # fmt: skip
     """`_examine`, for a thread that has this block."""
     _examine(block, one, other, bins, edge, packed, order, many, has_nan, shift, chunk, rules,
              leaves, totals, gains, splits)  # fmt: skip
+
+
+@entry
+def fill(block, one, other, smaller, bins, edge, packed, order, shift, chunk, leaves, totals,
+         splits):  # fmt: skip
+    """`_fill`, for a worker of a team: histograms of the others' rows come to these."""
+    _fill(block, one, other, smaller, bins, edge, packed, order, shift, chunk, leaves, totals,
+          splits)  # fmt: skip
+
+
+@entry
+def weigh(block, one, other, smaller, edge, many, has_nan, shift, rules, leaves, totals, gains,
+          splits):  # fmt: skip
+    """`_weigh`, for a worker of a team, by the histograms of all."""
+    _weigh(block, one, other, smaller, edge, many, has_nan, shift, rules, leaves, totals, gains,
+           splits)  # fmt: skip
 
 
 @kernel
@@ -266,6 +305,8 @@ def _join(block, leaf, new, bounds, lefts, order, spare, leaves, splits):
     leaves[new, FORCE] = leaves[leaf, FORCE] - split[LEFT_FORCE]
     leaves[new, HESSIAN] = leaves[leaf, HESSIAN] - split[LEFT_HESSIAN]
     leaves[leaf, FORCE], leaves[leaf, HESSIAN] = split[LEFT_FORCE], split[LEFT_HESSIAN]
+    for one in (leaf, new):
+        leaves[one, COUNT] = leaves[one, END] - leaves[one, BEGIN]
 
 
 @kernel
@@ -280,7 +321,7 @@ def _note(node, block, leaf, new, leaves, gains, splits, nodes, parents, worth):
     worth[node, 0] = gains[block, leaf]
     worth[node, 1] = leaves[leaf, FORCE]
     worth[node, 2] = leaves[leaf, HESSIAN]
-    worth[node, 3] = leaves[leaf, END] - leaves[leaf, BEGIN]
+    worth[node, 3] = leaves[leaf, COUNT]
 
 
 @entry

@@ -9,6 +9,7 @@ from rankforce.kernels.layout import FLOAT_ROWS, GIVEN, STD_NORM, make_scratch, 
 from rankforce.kernels.load import LARGEST, load_scores
 from rankforce.kernels.preferences import spread_factor
 from rankforce.kernels.sets import draw_key, splitmix64
+from rankforce.kernels.sums import add_exactly
 
 # Rows of the scratch array, beside GIVEN.
 RHO, QUOTA, TARGET, TERM, FORCE = range(1, 6)
@@ -195,10 +196,10 @@ def share_lists(first, last, scores, queries, leaf, row_weight, sums):
     """rho_i * rho_j of the documents that share a leaf, summed over each leaf.
 
     A leaf that moves its documents of a list, of share P, has the second derivative P * (1 - P):
-    the hessians rho_i * (1 - rho_i) of its documents less this.
+    the hessians rho_i * (1 - rho_i) of its documents less this. `sums` are as in `add_exactly`.
     """
     _, _, floats = make_scratch(first, last, queries)
-    share = np.zeros(len(sums), np.float64)
+    share = np.zeros(sums.shape[1], np.float64)
     for q in range(first, last):
         start = queries.pointer[q]
         n = queries.pointer[q + 1] - start
@@ -211,6 +212,7 @@ def share_lists(first, last, scores, queries, leaf, row_weight, sums):
         for i in range(n):
             r = row_at(queries.row, start + i)
             weight = row_weight[r] if len(row_weight) > 0 else 1.0
-            sums[leaf[r]] += weight * floats[RHO, i] * (share[leaf[r]] - floats[RHO, i])
+            value = weight * floats[RHO, i] * (share[leaf[r]] - floats[RHO, i])
+            add_exactly(sums, leaf[r], value)
         for i in range(n):
             share[leaf[row_at(queries.row, start + i)]] = 0.0

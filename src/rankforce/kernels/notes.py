@@ -9,6 +9,7 @@ import numpy as np
 from rankforce.kernels.compile import kernel
 from rankforce.kernels.layout import FORCE, SCORE, SECOND, WEIGHT, Array, at, row_at
 from rankforce.kernels.pair import pair_cost
+from rankforce.kernels.sums import add_exactly
 
 # Magnitudes under the norm; without one, on a document as hi of the pair, and as lo.
 BY_SIZE, UP, DOWN = range(3)
@@ -39,7 +40,7 @@ class Shared(NamedTuple):
 
     leaf: Array  # of each row
     row_weight: Array  # of each row; empty: 1
-    sums: Array  # one for each leaf
+    sums: Array  # 2 x leaves, as in `add_exactly`
 
 
 _INTEGERS, _NUMBERS, _FLOATS = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
@@ -52,7 +53,7 @@ class Wanted(NamedTuple):
     factors: Array  # what the norm multiplies the forces of each query by
     listed: Listed = Listed(_INTEGERS, _INTEGERS, _FLOATS, _FLOATS)
     traced: Traced = Traced(_NUMBERS, _NUMBERS, 0.0, np.empty((0, 0, 0)))
-    shared: Shared = Shared(_NUMBERS, _FLOATS, _FLOATS)
+    shared: Shared = Shared(_NUMBERS, _FLOATS, np.empty((0, 0)))
     costs: Array = _FLOATS  # of each query, takes what its pairs cost without any norm
 
 
@@ -186,4 +187,4 @@ def end_notes(n, scale, sigma, factor, factor_hess, wanted, notes):
                 for c in range(len(notes.masks)):
                     into[kind, c] += times * notes.parts[kind, c, p]
         if notes.is_shared:
-            shared.sums[notes.leaf[p]] += factor_hess * notes.within[p]
+            add_exactly(shared.sums, notes.leaf[p], factor_hess * notes.within[p])

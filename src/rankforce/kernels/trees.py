@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankforce.kernels.compile import entry, kernel, strict
+from rankforce.kernels.compile import entry, kernel
 from rankforce.kernels.sets import splitmix64
+from rankforce.kernels.sums import add_exactly
 
 # Flags of a node.
 NAN_LEFT, CATEGORICAL, ZERO_MISSING, DEFAULT_LEFT = 1, 2, 4, 8
@@ -119,16 +120,6 @@ def score_block(
                     leaf = find_leaf(start, node_start[t], values, nodes, thresholds, cats, words)
                 out[row] += leaf_value[base + leaf]
         begin = end
-
-
-@strict
-def add_exactly(sums, at, value):
-    """Add to a sum, and what rounding lost to the one below it (Knuth's TwoSum)."""
-    old = sums[0, at]
-    total = old + value
-    part = total - old
-    sums[0, at] = total
-    sums[1, at] += (old - (total - part)) + (value - part)
 
 
 @entry

@@ -26,7 +26,8 @@ def outside_scores(base: Any, features: Any, index: QueryIndex | None = None) ->
     """
     if getattr(base, "needs_lists", False):
         lists = {} if index is None else {"qid": index.of_rows()}
-        found = base.predict(in_memory(features), **lists)
+        given = features if getattr(base, "takes_data", False) else in_memory(features)
+        found = base.predict(given, **lists)
     else:
         found = predicted(base, features)
     scores = np.asarray(found, dtype=np.float64)

@@ -171,7 +171,7 @@ def translate(
             _put({canonical: value}, name, fork, said)
         elif canonical in TABLE:
             _put({canonical: value}, name, ours, said)
-        elif canonical in engine:
+        elif canonical in engine and not _changes_nothing(name, value):
             passed[canonical] = value
         else:
             _accept_no_change(name, value, engine)
@@ -246,9 +246,13 @@ def _is_general(objective: Any) -> bool:
     return isinstance(objective, str) and objective.strip().lower() == "lambdarank"
 
 
+def _changes_nothing(name: str, value: Any) -> bool:
+    return any(same(value, choice) for choice in NO_CHANGE.get(name, ()))
+
+
 def _accept_no_change(name: str, value: Any, engine: Collection[str]) -> None:
     if name in NO_CHANGE:
-        if any(same(value, choice) for choice in NO_CHANGE[name]):
+        if _changes_nothing(name, value):
             return
         choices = ", ".join(repr(choice) for choice in NO_CHANGE[name])
         why = REASONS.get(value if isinstance(value, str) else name)

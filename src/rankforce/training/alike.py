@@ -21,9 +21,10 @@ def check_alike(sets: Sequence[ScoredSet], team: Team) -> None:
     """Refuse workers of which one has another version, other data sets, or a query of another's."""
     if team.size == 1:
         return
-    _compare({"version": version("rankforce"), "sets": [one.name for one in sets]}, team)
+    versions = {f"the version of {name}": version(name) for name in ("rankforce", "lightgbm")}
+    compare(versions | {"data sets": [one.name for one in sets]}, team)
     for one in sets:
-        _compare({f"{what} of {one.name}": value for what, value in _facts(one).items()}, team)
+        compare({f"{what} of {one.name}": value for what, value in _facts(one).items()}, team)
         _check_queries(one.name, one.data, team)
 
 
@@ -42,10 +43,12 @@ def _facts(one: ScoredSet) -> dict[str, Any]:
     }
 
 
-def _compare(own: dict[str, Any], team: Team) -> None:
+def compare(own: dict[str, Any], team: Team) -> None:
+    """Refuse workers of which one knows something else than worker 0."""
     first, *others = team.gather(own)
     for rank, other in enumerate(others, start=1):
-        for what, value in first.items():
+        for what in {**first, **other}:
+            value = first.get(what)
             if other.get(what) != value:
                 raise RankforceError(
                     f"workers differ in {what}: worker 0 has {_short(value)}, worker {rank} has "

@@ -9,9 +9,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.memory import available_memory
 from rankforce.common.team import ALONE, Team
 from rankforce.data.binned import Binned, bin_source
-from rankforce.data.edges import BINS, SAMPLE, find_team_edges
+from rankforce.data.edges import BINS, SAMPLE, Edges, find_team_edges
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import Dense, as_source
+from rankforce.data.sources import is_in_memory
 from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
 from rankforce.training.settings import Settings
 
@@ -22,21 +22,26 @@ def bin_sets(
     sets: Sequence[RankingData],
     settings: Settings,
     say: Callable[[str], object] = str,
-    *,
     team: Team = ALONE,
 ) -> list[Any]:
     """Features of the training set and of others, for new trees to be grown and walked on.
 
     If any of them are not in memory, those of the training set become bins, unless they are, and
-    so do the others that are not in memory, by the same edges. With XGBoost's `extmem` all stay
-    where they are: it has pages of bins on disk.
+    so do the others that are not in memory, by the same edges. So do those of a team, whose workers
+    need the same edges, unless some are categorical: bins of these are the engine's. With XGBoost's
+    `extmem` all stay where they are: it has pages of bins on disk.
     """
     features = [data.features for data in sets]
-    if all(is_at_hand(one) for one in features) or settings.passed.get("extmem"):
+    are_in_memory = all(team.gather(all(is_in_memory(one) for one in features)))
+    if are_in_memory and (team.size == 1 or sets[0].categorical):
+        return features
+    if settings.passed.get("extmem"):
         return features
     _check_plain(sets[0], settings)
     train = features[0]
-    if not isinstance(train, Binned):
+    if all(team.gather(isinstance(train, Binned))):
+        _check_edges(train.edges, team)
+    else:
         train = _bins_of(sets[0], settings, team)
         say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
     return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
@@ -61,14 +66,18 @@ def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
     return found
 
 
-def is_at_hand(features: Any) -> bool:
-    """Whether features are numbers in memory."""
-    return isinstance(as_source(features), Dense)
+def _check_edges(own: Edges, team: Team) -> None:
+    for rank, other in enumerate(team.gather(own)):
+        if not own.same(Edges(*other)):
+            raise RankforceError(
+                f"worker {rank} has other bins than worker {team.rank}: make them with "
+                "rankforce convert DATA PLACE --like the same place"
+            )
 
 
 def _like(train: Binned, data: RankingData, threads: int) -> Any:
     features = data.features
-    if is_at_hand(features):
+    if is_in_memory(features):
         return features
     if not isinstance(features, Binned):
 

@@ -5,12 +5,11 @@ And how far they move the leaves of a tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.draws import draw_share, hash_keys, hash_numbers
+from rankforce.common.sums import join_sums
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
@@ -102,7 +101,7 @@ class Forces:
         own = self._data.row_weight
         if own is not None:
             weight = own if weight is None else weight * own
-        own = self.ready.shared_hessians(
+        return self.ready.shared_hessians(
             scores,
             leaf,
             leaves,
@@ -111,7 +110,6 @@ class Forces:
             row_weight=weight,
             threads=self._threads,
         )
-        return np.asarray(np.sum(self._team.gather(own), axis=0))
 
     def behind_base(self, iteration: int) -> int:
         """The iteration as schedules count: they begin behind the base."""
@@ -177,20 +175,10 @@ def sum_leaves(
         kernels.sum_block(first, last, leaf, lam, hess, sums)
         return sums
 
-    own = _join_sums(run_rows(work, len(leaf), threads), leaves)
-    total = _join_sums(team.gather(own), leaves).sum(axis=1)
+    shape = 2, 2, leaves
+    own = join_sums(run_rows(work, len(leaf), threads), shape)
+    total = join_sums(team.gather(own), shape).sum(axis=1)
     return total[0], total[1]
-
-
-def _join_sums(parts: Iterable[Floats], leaves: int) -> Floats:
-    """The sum of sums that come with what rounding lost of them, along the axis before the last."""
-    total = np.zeros((2, 2, leaves))
-    for part in parts:
-        old, value = total[:, 0].copy(), part[:, 0]
-        total[:, 0] += value
-        more = total[:, 0] - old
-        total[:, 1] += (old - (total[:, 0] - more)) + (value - more) + part[:, 1]
-    return total
 
 
 def leaf_steps(force: Floats, hess: Floats, *, l1: float = 0.0, l2: float = 0.0) -> Floats:

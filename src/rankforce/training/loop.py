@@ -87,9 +87,8 @@ class Boosting(Run):
         self.before = self.scores[0]
         self._say_start()
         # What new trees are grown on and walked on: those of a base take the features themselves.
-        self.features = bin_sets(
-            [one.data for one in self.sets], settings, self.progress.say, team=self.team
-        )
+        data = [one.data for one in self.sets]
+        self.features = bin_sets(data, settings, self.progress.say, self.team)
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)
 

@@ -19,7 +19,7 @@ from rankforce.common.team import ALONE, Team
 from rankforce.common.types import Floats
 from rankforce.data.columns import COLUMNS
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import as_source, to_dense
+from rankforce.data.sources import known_by
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.named import known_cutoff
 from rankforce.measures.metric import Metric
@@ -91,7 +91,7 @@ def fingerprint(data: RankingData, base: Floats | None, team: Team = ALONE) -> d
         "order of rows": _mark(_order_of_rows(data, first, team)),
         "weights": _mark(data.row_weight),
         "scores to start from": _mark(base),
-        "sample of features": _mark(to_dense(as_source(data.features).take(own))),
+        "sample of features": _mark(known_by(data.features, own)),
     }
     marks |= {f"labels {name}": _mark(values) for name, values in data.sources.items()}
     marks |= {name: _mark(data.beside[name]) for name in _BESIDE if data.beside[name] is not None}

@@ -18,7 +18,7 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
 from rankforce.models.model import Model
-from rankforce.training.alike import check_alike
+from rankforce.training.alike import check_alike, compare
 from rankforce.training.base import Base
 from rankforce.training.callbacks.base import (
     FAILED,
@@ -95,6 +95,7 @@ class Run(ABC):
         is_told = False if team.rank else settings.progress
         self.progress = Progress(self.total, is_told, step=self.step)
         self.watch = make_watch(settings, self.objective, valid, self.marks, wish, team)
+        compare(record(settings, self.objective, self.watch.metrics, base), team)
         self.callbacks = self._make_callbacks(callbacks, wish)
         self.forces = Forces(self.objective, train.data, settings, base_steps=base_steps, team=team)
         self.scores = [start_scores(one) for one in self.sets]

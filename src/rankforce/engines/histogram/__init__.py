@@ -6,4 +6,4 @@ from rankforce.engines.base import EngineKind
 from rankforce.engines.histogram.engine import BINNING, Histogram, lacks
 from rankforce.engines.shared_bins import share
 
-KIND = EngineKind("histogram", Histogram, BINNING, share=share, lacks=lacks)
+KIND = EngineKind("histogram", Histogram, BINNING, share=share, lacks=lacks, joins=True)

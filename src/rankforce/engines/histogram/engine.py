@@ -7,9 +7,8 @@ are in a bag. Here a tree that sees part of the rows and columns costs that part
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,13 @@ from numpy.typing import NDArray
 from rankforce.common.checks import check_whole
 from rankforce.common.draws import hash_keys, hash_numbers
 from rankforce.common.errors import RankforceError
-from rankforce.common.threads import get_pool, run_rows
+from rankforce.common.team import ALONE, Team
+from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned, cut_columns, make_bins
 from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
 from rankforce.engines.base import Grown
+from rankforce.engines.histogram.growth import Frame, Growth, Part
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
 from rankforce.kernels import bins as bin_kernels
@@ -51,8 +52,6 @@ BINNING: dict[str, Callable[[Any], Any]] = {
 }
 USUAL = {"colsample_bynode": 1.0}  # what changes nothing
 MOST_ROWS = 1 << 31  # times levels: sums of forces have 32 bits
-ALONE = 1 << 20  # values of rows and columns below which one thread grows a tree faster
-PARTED = 1 << 14  # rows of a leaf above which threads share them out
 DEEPEST = 1 << 30  # without a limit
 ATTEMPTS = 5  # few rows, rounded by chance, may all come out as 0: then the dice are thrown again
 
@@ -74,15 +73,6 @@ def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | No
     return next((name for name, value in unknown.items() if value != USUAL.get(name)), None)
 
 
-class Part(NamedTuple):
-    """Rows and columns that a tree sees, with their bins in blocks of columns."""
-
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int64]  # by their numbers among those that have bins
-    edge: NDArray[np.int64]  # the first of the columns of each block, and their number
-    bins: NDArray[np.uint8]
-
-
 class Histogram:
     """An `Engine`: grows trees on one feature matrix."""
 
@@ -95,12 +85,12 @@ class Histogram:
         parameters: dict[str, Any],
         seed: int,
         threads: int,
+        team: Team = ALONE,
     ) -> None:
         self.leaf_rules: list[str] = []
         self.about: dict[str, str] = {}
-        self._seed, self._threads = seed, threads
-        self._most = min(parameters["num_leaves"], max(features.shape[0], 2))
-        self._deepest = parameters["max_depth"] if parameters["max_depth"] > 0 else DEEPEST
+        self._seed, self._threads, self._team = seed, threads, team
+        rows = sum(team.gather(features.shape[0]))
         self._share = parameters["colsample_bytree"]
         self._levels = parameters["quantised_levels"]
         names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
@@ -109,13 +99,18 @@ class Histogram:
         self._bins = _open_bins(features, parameters, seed=seed, threads=threads)
         edges = self._bins.edges
         most = int((edges.many + edges.has_nan).max(initial=1))
-        self._shift = max((most - 1).bit_length(), 1)
+        self._frame = Frame(
+            most=min(parameters["num_leaves"], max(rows, 2)),
+            deepest=parameters["max_depth"] if parameters["max_depth"] > 0 else DEEPEST,
+            shift=max((most - 1).bit_length(), 1),
+            chunk=min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1)),
+        )
         if not len(self._bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
-        if features.shape[0] * self._levels >= MOST_ROWS:
+        if rows * self._levels >= MOST_ROWS:
             raise RankforceError(
                 f"engine='histogram' takes {MOST_ROWS // self._levels - 1:,} rows at "
-                f"quantised_levels={self._levels}, not {features.shape[0]:,}: choose 'lightgbm'"
+                f"quantised_levels={self._levels}, not {rows:,}: choose 'lightgbm'"
             )
         self._whole: Part | None = None  # all rows and columns
         self._totals = np.empty((0, 0), np.int64)
@@ -135,14 +130,16 @@ class Histogram:
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it."""
         part = self._take(rows, self._draw(iteration))
-        growth = _Growth(self._most, len(part.edge) - 1, len(part.rows))
-        size = len(part.columns) << self._shift
-        if self._totals.shape != (self._most, size):
-            self._totals = np.empty((self._most, size), np.int64)
+        shape = self._frame.most, len(part.columns) << self._frame.shift
+        if self._totals.shape != shape:
+            self._totals = np.empty(shape, np.int64)
+        many = self._bins.many[part.columns]
+        has_nan = self._bins.edges.has_nan[self._bins.columns[part.columns]]
+        growth = Growth(part, self._frame, many, has_nan, self._totals)
         for attempt in range(ATTEMPTS):
             packed, steps = self._pack(part, lam, hess, keys, [self._seed, iteration, attempt])
             rules = np.concatenate([self._rules, steps])
-            if self._grow(part, packed, rules, growth) > 1:
+            if growth.grow(packed, rules, threads=self._threads, team=self._team) > 1:
                 tree = self._make_tree(part, growth, rules)
                 return Grown(tree, self._find_leaves(part, growth, len(lam)))
         return None
@@ -180,7 +177,9 @@ class Histogram:
         self, part: Part, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> tuple[NDArray[np.int32], Floats]:
         """Forces as integers, and the steps that these count."""
-        step, step_hess = find_steps(lam, hess, self._levels, threads=self._threads)
+        step, step_hess = find_steps(
+            lam, hess, self._levels, threads=self._threads, team=self._team
+        )
         key = hash_numbers(*start)
         packed = np.empty(len(part.rows), np.int32)
 
@@ -192,58 +191,7 @@ class Histogram:
         run_rows(work, len(packed), self._threads)
         return packed, np.array([step, step_hess])
 
-    def _grow(self, part: Part, packed: NDArray[np.int32], rules: Floats, growth: _Growth) -> int:
-        """Fill in the growth; the number of leaves."""
-        chunk = min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1))
-        many = self._bins.many[part.columns]
-        has_nan = self._bins.edges.has_nan[self._bins.columns[part.columns]]
-        looks = (many, has_nan, self._shift, chunk, rules)
-        state = (growth.leaves, self._totals, growth.gains, growth.splits)
-        notes = (growth.nodes, growth.parents, growth.worth)
-        kernels.start(packed, growth.order, growth.leaves)
-        if self._threads == 1 or len(part.bins) < ALONE:
-            growth.count = kernels.grow(
-                self._most, self._deepest, part.bins, part.edge, packed, *looks, growth.order,
-                growth.spare, *state, *notes,
-            )  # fmt: skip
-            return growth.count
-        block, leaf, other = -1, 0, -1
-        rows = (part.bins, part.edge, many, growth.order, growth.spare, growth.splits)
-
-        def examine(block: int) -> None:
-            kernels.examine(
-                block, leaf, other, part.bins, part.edge, packed, growth.order, *looks, *state
-            )
-
-        def divide(bounds: tuple[int, int]) -> int:
-            return int(kernels.part(*bounds, block, leaf, *rows))
-
-        pool = get_pool(self._threads)
-        growth.count = 1
-        while True:
-            pool.map(examine, range(len(part.edge) - 1))
-            block, leaf = kernels.choose(
-                growth.count, self._deepest, growth.leaves, growth.gains, growth.splits, *notes
-            )
-            if leaf < 0:
-                return growth.count
-            other = growth.count
-            bounds = self._bounds(*growth.leaves[leaf, : kernels.END + 1].tolist())
-            lefts = np.array(pool.map(divide, itertools.pairwise(bounds.tolist())))
-            kernels.join(
-                block, leaf, other, bounds, lefts, growth.order, growth.spare, growth.leaves,
-                growth.splits,
-            )  # fmt: skip
-            growth.count += 1
-            if growth.count == self._most:
-                return growth.count
-
-    def _bounds(self, begin: int, end: int) -> NDArray[np.int64]:
-        """Where the parts of a leaf's rows that threads have begin, and where the last ends."""
-        parts = self._threads if end - begin > PARTED else 1
-        return np.linspace(begin, end, parts + 1).astype(np.int64)
-
-    def _make_tree(self, part: Part, growth: _Growth, rules: Floats) -> Tree:
+    def _make_tree(self, part: Part, growth: Growth, rules: Floats) -> Tree:
         count, step, step_hess = growth.count, rules[-2], rules[-1]
         column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
         column = part.columns[column]
@@ -262,12 +210,12 @@ class Histogram:
             "weight": _shown(second * step_hess),
             "count": rows.astype(np.int64),
             "leaf_weight": weight,
-            "leaf_count": ends[:, kernels.END] - ends[:, kernels.BEGIN],
+            "leaf_count": ends[:, kernels.COUNT].copy(),
         }
         value = _values(ends[:, kernels.FORCE] * step, weight)
         return Tree(feature, threshold, rule, left.copy(), right.copy(), value, details=details)
 
-    def _find_leaves(self, part: Part, growth: _Growth, rows: int) -> NDArray[np.int32]:
+    def _find_leaves(self, part: Part, growth: Growth, rows: int) -> NDArray[np.int32]:
         """The leaf of every row: those of the bag are known, the others go down the tree."""
         leaf = np.full(rows, -1, np.int32)
         kernels.tell_leaves(growth.count, growth.order, part.rows, growth.leaves, leaf)
@@ -275,21 +223,6 @@ class Histogram:
             rest = np.flatnonzero(leaf < 0).astype(np.int32)
             self._bins.walk(growth.nodes[: growth.count - 1], leaf, rest, threads=self._threads)
         return leaf
-
-
-class _Growth:
-    """What a tree is while it grows: see `kernels.growing`."""
-
-    def __init__(self, most: int, blocks: int, rows: int) -> None:
-        self.count = 1  # leaves
-        self.order = np.empty(rows, np.int32)
-        self.spare = np.empty(rows, np.int32)
-        self.leaves = np.empty((most, 5), np.int64)
-        self.gains = np.empty((blocks, most))
-        self.splits = np.empty((blocks, most, 5), np.int64)
-        self.nodes = np.empty((most - 1, 5), np.int64)
-        self.parents = np.empty((most, 2), np.int64)
-        self.worth = np.empty((most - 1, 4))
 
 
 def _open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:

@@ -35,12 +35,12 @@ def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -
             return binned.shape[0]
 
         def __getitem__(self, rows: Any) -> Any:
-            return spread_codes(binned, binned.codes(rows))
+            return binned.codes(rows)
 
     most = int(binned.many.max(initial=1))
-    each = np.minimum(np.arange(most)[:, np.newaxis], binned.many - 1).astype(np.float32)
-    missing = np.where(binned.edges.has_nan[binned.columns], np.nan, each[-1]).astype(np.float32)
-    few = spread_codes(binned, np.vstack([each, missing]))
+    few = np.zeros((most + 1, binned.shape[1]), np.float32)
+    few[:, binned.columns] = np.minimum(np.arange(most + 1)[:, np.newaxis], binned.many - 1)
+    few[-1, binned.edges.has_nan > 0] = np.nan
     with plain_errors():
         alone = parameters | {"num_machines": 1, "machines": ""}
         reference = lgb.Dataset(few, feature_name=names, params=alone).construct()
@@ -48,15 +48,6 @@ def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -
         return lgb.Dataset(
             Codes(), labels, reference=reference, feature_name=names, params=parameters
         ).construct()
-
-
-def spread_codes(binned: Binned, codes: Any) -> Any:
-    """Codes of all columns, 0 of those that cannot tell rows apart."""
-    if codes.shape[1] == binned.shape[1]:
-        return codes
-    rows = np.zeros((len(codes), binned.shape[1]), np.float32)
-    rows[:, binned.columns] = codes
-    return rows
 
 
 def with_ends(tree: Tree, binned: Binned) -> Tree:

@@ -21,6 +21,7 @@ from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.binned import make_dataset, own_bins, with_ends
+from rankforce.engines.lightgbm.details import in_forces, with_counts
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,
     note_lost_threads,
@@ -30,6 +31,8 @@ from rankforce.engines.lightgbm.library import (
 from rankforce.engines.lightgbm.network import Network
 from rankforce.engines.lightgbm.parameters import (
     LEAF_RULES,
+    LEARNER,
+    LEARNERS,
     choose_histograms,
     for_all_rows,
     in_units,
@@ -102,6 +105,7 @@ class LightGBM:
         # LightGBM's own scores of the rows, and a bound on their size.
         self._scores = np.zeros(features.shape[0])
         self._bound = 0.0
+        self._steps = 1.0, 1.0  # of the forces and hessians of a tree
 
     def _bin(self, features: Any, names: list[str], categorical: list[int]) -> Any:
         """LightGBM's data set, some feature of which can split."""
@@ -132,8 +136,8 @@ class LightGBM:
         fixed = {"objective": "none", "verbosity": -1, "num_threads": threads, "seed": seed}
         fixed |= {"deterministic": True, "learning_rate": 1.0}
         if self._team.size > 1:
-            fixed |= {"num_machines": self._team.size, "tree_learner": "data"}
-            fixed |= {"pre_partition": True}
+            fixed |= {"num_machines": self._team.size, "pre_partition": True}
+            fixed |= {"tree_learner": self._theirs.get(LEARNER, LEARNERS[0])}
         if self._histograms.quantised and not self._is_whole:
             fixed |= {"use_quantized_grad": True, "num_grad_quant_bins": self._histograms.bins}
             # We round, and set the values of leaves, ourselves.
@@ -151,7 +155,12 @@ class LightGBM:
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it."""
         tree = self._find_tree(lam, hess, iteration, keys)
-        return None if tree is None else Grown(tree, self._find_leaves(tree))
+        if tree is None:
+            return None
+        leaf = self._find_leaves(tree)
+        if self._team.size > 1:
+            tree = with_counts(tree, leaf, self._team)
+        return Grown(in_forces(tree, *self._steps) if self._is_whole else tree, leaf)
 
     def _find_tree(
         self, lam: Floats, hess: Floats, iteration: int, keys: NDArray[np.uint64]
@@ -223,7 +232,9 @@ class LightGBM:
         self, lam: Floats, hess: Floats, keys: NDArray[np.uint64], start: list[int]
     ) -> None:
         rows = len(lam)
-        steps = find_steps(lam, hess, self._histograms.bins, threads=self._threads, team=self._team)
+        steps = self._steps = find_steps(
+            lam, hess, self._histograms.bins, threads=self._threads, team=self._team
+        )
         units = steps
         if self._is_whole:
             units = 1.0, 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rankforce.common.checks import check_choice
 from rankforce.common.errors import RankforceError
 from rankforce.engines.constraints import read_interaction, read_monotone
 
@@ -22,6 +23,10 @@ class Parameter(NamedTuple):
     ours: str = ""  # the setting that becomes it
     default: Any = None  # of LightGBM, at which a setting of ours is not said
 
+
+# How several machines find a split: from the histograms of all features, or only of the `top_k`
+# that most of them vote for. LightGBM's third, "feature", is not for boosters of Python.
+LEARNER, LEARNERS = "tree_learner", ("data", "voting")
 
 PARAMETERS: dict[str, Parameter] = {
     "num_leaves": Parameter(sound=True, ours="num_leaves", default=31),
@@ -60,6 +65,8 @@ PARAMETERS: dict[str, Parameter] = {
     "feature_contri": Parameter(),
     "forcedsplits_filename": Parameter(),
     "forcedbins_filename": Parameter(),
+    LEARNER: Parameter(sound=True, read=lambda value: check_choice(LEARNER, value, LEARNERS)),
+    "top_k": Parameter(sound=True),
     "cegb_tradeoff": Parameter(),
     "cegb_penalty_split": Parameter(unresumable=True),
     "cegb_penalty_feature_lazy": Parameter(unresumable=True),

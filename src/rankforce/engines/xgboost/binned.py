@@ -9,7 +9,7 @@ import numpy as np
 
 from rankforce.data.binned import Binned
 from rankforce.data.sources import Blocks, Rows, block_rows
-from rankforce.engines.lightgbm.binned import spread_codes, with_ends
+from rankforce.engines.lightgbm.binned import with_ends
 from rankforce.models.forest.tree import GOES_LEFT, Tree
 from rankforce.models.forest.xgboost_tree import parse_tree, tree_record
 
@@ -29,15 +29,14 @@ class Codes:
 
     def take(self, rows: Any) -> Rows:
         """Some rows."""
-        found: Rows = spread_codes(self._binned, self._binned.codes(rows))
-        return found
+        return self._binned.codes(rows)
 
 
 def in_values(tree: Tree, binned: Binned) -> Tree:
     """The tree with ends of bins in place of their numbers.
 
-    Where all numbers go right, and missing values alone go left, children change sides: no bin ends
-    below the first one.
+    It is numbered as it will be when it is read. Where all numbers go right, and missing values
+    alone go left, children change sides: no bin ends below the first one.
     """
     is_none = tree.threshold < 0.0
     if is_none.any():
@@ -45,12 +44,11 @@ def in_values(tree: Tree, binned: Binned) -> Tree:
             np.where(is_none, one, other)
             for one, other in ((tree.right, tree.left), (tree.left, tree.right))
         )
-        turned = dataclasses.replace(
+        tree = dataclasses.replace(
             tree,
             left=left,
             right=right,
             threshold=np.where(is_none, float(binned.many.max()), tree.threshold),
             rule=np.where(is_none, tree.rule & ~GOES_LEFT, tree.rule),
         )
-        tree = parse_tree(tree_record(turned))
-    return with_ends(tree, binned)
+    return parse_tree(tree_record(with_ends(tree, binned)))

@@ -1,7 +1,7 @@
 """XGBoost as a grower of trees: forces in, the structure of a tree out.
 
 Forces are rounded to a grid so fine that nothing is lost, and so coarse that sums in double
-precision are exact: trees are the same at any number of threads (docs/adr/0034).
+precision are exact: trees are the same at any number of threads (docs/adr/0038).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rankforce.engines.base import Grown
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.xgboost.binned import in_values
-from rankforce.engines.xgboost.library import import_xgboost, plain_errors
+from rankforce.engines.xgboost.library import check_cuda, import_xgboost, plain_errors
 from rankforce.engines.xgboost.matrix import Matrix, make_matrix
 from rankforce.engines.xgboost.parameters import LEAF_RULES, SAMPLING, translated
 from rankforce.kernels import trees as kernels
@@ -54,7 +54,10 @@ class XGBoost:
             theirs[MONOTONE] = tuple(directions)
         self.device = parameters.get("device") or "cpu"
         self._features = features
-        self.rows = GpuRows(find_device(), features) if self.device == "cuda" else None
+        self.rows: GpuRows | None = None
+        if self.device == "cuda":
+            check_cuda()
+            self.rows = GpuRows(find_device(), features)
         self._seed, self._threads = seed, threads
         is_binned = isinstance(features, Binned)
         most = MOST_BINS + 1 if is_binned else parameters.get("max_bin", BINS)

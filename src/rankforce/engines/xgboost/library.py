@@ -29,6 +29,15 @@ def import_xgboost() -> Any:
         ) from None
 
 
+def check_cuda() -> None:
+    """Refuse an XGBoost that was built without CUDA."""
+    if not import_xgboost().build_info().get("USE_CUDA"):
+        raise RankforceError(
+            "device is 'cuda', and this XGBoost was built without CUDA (xgboost-cpu?): pip install "
+            "'rankforce[xgboost]'"
+        )
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """XGBoost's complaints, without the place in its sources and the trace behind them."""

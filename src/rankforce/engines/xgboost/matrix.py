@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,6 @@ class Matrix(NamedTuple):
     data: Any
     ranges: list[str]
     codes: dict[int, int]  # of categorical features: how many
-    folder: Any  # where pages are, until nobody needs them
 
 
 def make_matrix(
@@ -39,7 +40,7 @@ def make_matrix(
     xgb = import_xgboost()
     kinds = ["c" if column in categorical else "float" for column in range(source.shape[1])]
     how = {"max_bin": max_bin, "nthread": threads}
-    folder = tempfile.TemporaryDirectory(prefix="rankforce-") if extmem else None
+    folder = tempfile.mkdtemp(prefix="rankforce-") if extmem else None
     is_plain = type(source) is Dense and not categorical and not extmem
     with plain_errors():
         if is_plain:
@@ -49,17 +50,24 @@ def make_matrix(
             blocks = _iterate(xgb, source, categorical, kinds, device, folder)
             kind = xgb.ExtMemQuantileDMatrix if extmem else xgb.QuantileDMatrix
             data = kind(blocks, enable_categorical=bool(categorical), **how)
-    return Matrix(data, ranges, codes, folder)
+    if folder is not None:
+        weakref.finalize(data, shutil.rmtree, folder, ignore_errors=True)
+    return Matrix(data, ranges, codes)
 
 
 def _iterate(
-    xgb: Any, source: Source, categorical: list[int], kinds: list[str], device: str, folder: Any
+    xgb: Any,
+    source: Source,
+    categorical: list[int],
+    kinds: list[str],
+    device: str,
+    folder: str | None,
 ) -> Any:
     """Blocks of rows as XGBoost asks for them: again and again from the first."""
 
     class Blocks(xgb.core.DataIter):  # type: ignore[misc]
         def __init__(self) -> None:
-            prefix = None if folder is None else str(Path(folder.name) / "pages")
+            prefix = None if folder is None else str(Path(folder) / "pages")
             super().__init__(cache_prefix=prefix, release_data=True)
             self._left: Iterator[tuple[int, Rows]] = iter(())
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.sources import as_source
 from rankforce.kernels.cuda.launch import as_bytes
@@ -46,7 +47,14 @@ class GpuRows:
         source = as_source(features)
         self.rows, self.width = source.shape
         self._device = device
-        self.values = device.empty(self.rows * self.width, np.float32)
+        try:
+            self.values = device.empty(self.rows * self.width, np.float32)
+        except MemoryError:
+            size = 4 * self.rows * self.width / 1e9
+            raise RankforceError(
+                f"{self.rows:,} rows of {self.width} features take {size:.1f} GB of the GPU's "
+                "memory, which has less: leave device out, or give fewer"
+            ) from None
         for first, block in source.blocks():
             begin, end = first * self.width, (first + len(block)) * self.width
             self.values[begin:end] = device.upload(np.asarray(block, np.float32).reshape(-1))

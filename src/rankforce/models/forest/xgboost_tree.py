@@ -28,6 +28,7 @@ from rankforce.models.forest.tree import (
 
 OURS = "rankforce"  # the key of what XGBoost does not know
 ROOT = 2**31 - 1  # stands for the parent of a root
+LARGEST = np.finfo(np.float32).max
 NAN_RULE = MISSING_NAN << MISSING_SHIFT
 _ARRAYS = {
     "left_children": np.int64,
@@ -119,14 +120,19 @@ def _in_order(left: Ints, right: Ints) -> tuple[Ints, Ints]:
 
 
 def _below(conditions: Floats) -> Floats:
-    """The threshold that a row is at most exactly where its value is below XGBoost's."""
+    """The threshold that a row is at most exactly where its value is below XGBoost's.
+
+    Below the largest float32 are all, that one too.
+    """
     given = conditions.astype(np.float32)
-    return np.nextafter(given, np.float32(-np.inf)).astype(np.float64)
+    below = np.nextafter(given, np.float32(-np.inf))
+    return np.where(given >= LARGEST, LARGEST, below).astype(np.float64)
 
 
 def _above(thresholds: Floats) -> Floats:
     """What `_below` was made from, in as many digits as tell float32 apart."""
-    found = np.nextafter(floor_float32(thresholds), np.float32(np.inf))
+    given = np.minimum(floor_float32(thresholds), np.nextafter(LARGEST, np.float32(0)))
+    found = np.nextafter(given, LARGEST)
     return np.array([float(f"{value:.9g}") for value in found.tolist()])
 
 
@@ -221,14 +227,16 @@ def tree_record(tree: Tree) -> dict[str, Any]:
     )
     parents = np.full(count, ROOT)
     parents[left], parents[right] = inner, inner
-    sets = [_to_codes(tree.words[a:b]) for a, b in _bounds(tree)]
+    order = np.argsort(inner[kind])  # XGBoost wants its numbers ascending
+    bounds = _bounds(tree)
+    sets = [_to_codes(tree.words[slice(*bounds[one])]) for one in order.tolist()]
     sizes = [len(one) for one in sets]
     own = {name: details[name].tolist() for name in ("count", "leaf_count") if name in details}
     return {
         OURS: {"shrinkage": tree.shrinkage, **own},
         "base_weights": spread(details.get("value", 0.0), tree.leaf_value),
         "categories": [code for one in sets for code in one],
-        "categories_nodes": inner[kind].tolist(),
+        "categories_nodes": inner[kind][order].tolist(),
         "categories_segments": (np.cumsum(sizes, dtype=np.int64) - sizes).tolist(),
         "categories_sizes": sizes,
         "default_left": spread((nan_left != 0) | kind, 0, np.int64),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -250,17 +250,6 @@ def find_ranges(features: Any, categorical: Sequence[int]) -> list[str]:
     for column, seen in codes.items():
         found[column] = ":".join(map(str, sorted(seen))) or "none"
     return found
-
-
-def list_chunks(index: QueryIndex, documents: int = ROWS) -> Iterator[tuple[int, int]]:
-    """First and last query of parts with about so many documents each, none of them cut."""
-    first = 0
-    while first < len(index.sizes):
-        until = index.pointer[first] + documents
-        last = int(np.searchsorted(index.pointer, until, side="right")) - 1
-        last = max(last, first + 1)
-        yield first, last
-        first = last
 
 
 def take_dense(features: Any, rows: NDArray[np.int64]) -> NDArray[np.float32]:

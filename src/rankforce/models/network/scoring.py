@@ -12,10 +12,10 @@ import torch
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.queries import QueryIndex
-from rankforce.data.sources import as_source
+from rankforce.data.queries import QueryIndex, list_parts, list_sizes
+from rankforce.data.sources import as_source, for_lists, is_in_memory, recut
 from rankforce.models.network.modules import Encode, Net, make_body
-from rankforce.models.network.network import ROWS, State, list_chunks, take_dense
+from rankforce.models.network.network import ROWS, State, take_dense
 
 if TYPE_CHECKING:
     from rankforce.models.network.network import Network
@@ -119,15 +119,28 @@ def score_rows(net: Any, features: Any, out: Floats, *, threads: int, device: st
                 out[first : first + len(rows)] += net(given).double().cpu().numpy()
 
 
+def _lists(features: Any, index: QueryIndex) -> Iterator[tuple[Any, Any]]:
+    """The rows of the `list_parts` in turn, and their features."""
+    features = for_lists(features, index)
+    if is_in_memory(features):
+        for first, last in list_parts(index, ROWS):
+            places = slice(index.pointer[first], index.pointer[last])
+            rows = index.row[places] if len(index.row) else np.arange(places.start, places.stop)
+            yield rows, take_dense(features, rows)
+        return
+    for start, block in recut(as_source(features).blocks(), list_sizes(index, ROWS)):
+        yield slice(start, start + len(block)), np.ascontiguousarray(block, np.float32)
+
+
 def score_lists(
     net: Any, features: Any, index: QueryIndex, out: Floats, *, threads: int, device: str
 ) -> None:
     """Add scores of documents in the context of their lists to `out`."""
     with torch.inference_mode(), threads_of_torch(threads):
-        for first, last in list_chunks(index):
-            places = slice(index.pointer[first], index.pointer[last])
-            rows = index.row[places] if len(index.row) else np.arange(places.start, places.stop)
-            given = torch.from_numpy(take_dense(features, rows)).to(device)
+        for (first, last), (rows, block) in zip(
+            list_parts(index, ROWS), _lists(features, index), strict=True
+        ):
+            given = torch.from_numpy(block).to(device)
             sizes = torch.from_numpy(index.sizes[first:last].astype(np.int64)).to(device)
-            with few_on_one_thread(len(rows)):
+            with few_on_one_thread(len(block)):
                 out[rows] += net(given, sizes).double().cpu().numpy()

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rankforce.common.draws import hash_keys, hash_numbers
 from rankforce.common.types import Floats
-from rankforce.data.queries import QueryIndex
+from rankforce.data.queries import QueryIndex, list_parts
 from rankforce.data.sources import Dense, as_source
-from rankforce.models.network.network import ROWS, list_chunks, take_dense
+from rankforce.models.network.network import ROWS, take_dense
 from rankforce.models.network.scoring import few_on_one_thread
 
 Numbers = NDArray[np.int64]
@@ -89,7 +89,7 @@ class Feed:
         found = np.zeros(self._index.pointer[-1])
         body.train(False)
         with torch.inference_mode():
-            for first, last in list_chunks(self._index):
+            for first, last in list_parts(self._index, ROWS):
                 x, sizes, rows = self.batch(np.arange(first, last))
                 with few_on_one_thread(len(rows)):
                     found[rows] = body(x, sizes).double().cpu().numpy()
