@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of one tree, at the first worker: bytes sent, seconds of the clock and of its processor."""
+    """Of a tree, at the first worker: bytes sent, and the best of seconds and processor seconds."""
 
     bytes: float
     seconds: float
@@ -73,54 +73,57 @@ class Lab:
 
     def ask(self, what: str, workers: int, **more: Any) -> list[Any]:
         """What the workers answer; at fresh ports, as used ones cannot be had for a minute."""
-        self._port += 1
+        self._port += 100
         spec = {"what": what, "workers": workers, "port": self._port, **more}
         spec["token"] = secrets.token_hex()
         worker = Path(__file__).with_name("cluster_worker.py")
-        return self._network.answers(worker, spec, longest=max(self._end - time.monotonic(), 1.0))
+        rest = max(self._end - time.monotonic(), 1.0)
+        return self._network.answers(worker, spec, longest=rest)
 
-    def measure(self, case: Case) -> Measured:
-        """What a tree took, after the first ones."""
-        if case.slow:
-            self._network.limit(SLOW)
-        what = "team" if case.mode == "team" else "sockets"
-        more = {"mode": case.mode, "task": case.task._asdict(), "trees": FIRST + self._trees}
-        found = self.ask(what, case.workers, **more)[0]
-        if case.slow:
-            self._network.limit(None)
-        seconds, processor, sent, packets = np.diff(found["seen"], axis=0)[-self._trees :].T
+    def measure(self, cases: list[Case]) -> list[Measured]:
+        """What a tree took in each of several cases, after the first trees."""
+        jobs = [
+            {"mode": case.mode, "task": case.task, "rate": SLOW if case.slow else None}
+            for case in cases
+        ]
+        found = self.ask("grow", cases[0].workers, jobs=jobs, trees=FIRST + self._trees)[0]
+        return [self._sum_up(**one) for one in found]
+
+    def _sum_up(self, seen: list[list[float]], sizes: list[list[float]]) -> Measured:
+        seconds, processor, sent, packets = np.diff(seen, axis=0)[-self._trees :].T
         return Measured(
             float((sent - HEADERS * packets).mean()),
-            float(np.median(seconds)),
-            float(np.median(processor)),
-            found["sizes"][FIRST:],
+            float(seconds.min()),
+            float(processor.min()),
+            sizes[FIRST:],
         )
 
     def warm_up(self, task: Task) -> None:
         """Compile what a team runs, where this has not been done; it may take a minute."""
         small = task._replace(documents=10_000)
-        self.ask("team", 2, task=small._asdict(), trees=1)
+        job = {"mode": "team", "task": small, "rate": None}
+        self.ask("grow", 2, jobs=[job], trees=1)
         self._end = time.monotonic() + LONGEST
 
-    def calibrate(self, task: Task) -> Machine:
+    def calibrate(self, task: Task, workers: int) -> Machine:
         """How fast a core and the network are.
 
         A tree on all documents and one on an eighth tell the time of a value from that of a bin.
         """
-        known, times = [], []
+        parts = [task, task._replace(documents=task.documents // 8)]
+        alone = self.measure([Case("serial", 1, part) for part in parts])
         looked = (2 * (task.leaves - 1) - 1) * task.features * task.bins
-        for part in (task, task._replace(documents=task.documents // 8)):
-            alone = self.measure(Case("serial", 1, part))
-            added = statistics.mean(sum(sizes) for sizes in alone.sizes) * task.features
-            known.append([added, looked])
-            times.append(alone.processor)
-        add, scan = np.linalg.solve(np.array(known), np.array(times)).tolist()
+        known = [
+            [statistics.mean(sum(sizes) for sizes in one.sizes) * task.features, looked]
+            for one in alone
+        ]
+        add, scan = np.linalg.solve(np.array(known), [one.processor for one in alone]).tolist()
         took = self.ask("swap", 2)[0]
         small, large = sorted(SWAPS)
-        wire = (took[str(large)] - took[str(small)]) / (large - small)
         latency = took[str(small)]
-        exchanged = self.ask("exchange", 2)[0]["seconds"]
-        return Machine(add, scan, 1 / wire, latency, max(exchanged - latency, 0.0))
+        wire = (took[str(large)] - latency) / (large - small)
+        message = self.ask("exchange", workers)[0]
+        return Machine(add, scan, 1 / wire, latency, message)
 
 
 def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
@@ -136,17 +139,17 @@ def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
         "bytes": found.bytes,
         "bytes predicted": statistics.mean(float(cost.bytes[0]) for cost in costs),
         "seconds": found.seconds,
-        "seconds predicted": statistics.median(cost.seconds for cost in costs),
+        "seconds predicted": statistics.mean(cost.seconds for cost in costs),
         "processor": found.processor,
-        "processor predicted": statistics.median(cost.work for cost in costs),
+        "processor predicted": statistics.mean(cost.work for cost in costs),
     }
 
 
-def all_cases(workers: list[int], task: Task) -> list[Case]:
+def all_cases(workers: int, task: Task) -> list[Case]:
     """LightGBM's library has no mode feature; its integers are wrong where 16 bits are too few."""
     few = task._replace(documents=65_535 // LEVELS, levels=LEVELS)
     kinds = [("team", task), ("data", task), ("voting", task), ("data", few)]
-    free = [Case(mode, many, one) for mode, one in kinds for many in workers]
+    free = [Case(mode, workers, one) for mode, one in kinds]
     return free + [case._replace(slow=True) for case in free if case.task is task]
 
 
@@ -180,15 +183,18 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(platform.machine(), f"{cores} cores", installed("rankforce", "lightgbm", "numpy"))
     results = {}
-    with Network(max(2, *options.workers)) as network:
+    most = max(2, *options.workers)
+    with Network(most) as network:
         lab = Lab(network, options.trees)
         lab.warm_up(task)
-        machine = lab.calibrate(task)
+        machine = lab.calibrate(task, most)
         print(f"{task}\none core, and the network: {machine}\n\n{table(COLUMNS, [])}")
-        for case in all_cases(options.workers, task):
-            found = compare(case, lab.measure(case), machine)
-            results[f"{case.name}, {case.workers} workers"] = found
-            print(f"| {' | '.join(row(case, found))} |", flush=True)
+        for workers in options.workers:
+            cases = all_cases(workers, task)
+            for case, one in zip(cases, lab.measure(cases), strict=True):
+                found = compare(case, one, machine)
+                results[f"{case.name}, {workers} workers"] = found
+                print(f"| {' | '.join(row(case, found))} |", flush=True)
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

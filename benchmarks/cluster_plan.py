@@ -46,7 +46,7 @@ def memory_table() -> str:
 
 def bytes_table(machine: Machine) -> str:
     """MB that the busiest worker sends for a tree; how many documents there are does not matter."""
-    kinds = {"team, data": ("data", 0), "data, integers": ("data", 32)}
+    kinds = {"team": ("team", 0), "data": ("data", 0), "data, integers": ("data", 32)}
     kinds |= {"voting": ("voting", 0), "feature": ("feature", 0)}
     rows = []
     for workers in (2, 3, *WORKERS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import socket
 import statistics
@@ -15,11 +16,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from cluster_model import Task
-from namespaces import address
+from namespaces import address, free, limit
 
 DEVICE = Path("/sys/class/net/eth0/statistics")
 BUFFER = 100_000  # bytes: LightGBM's sockets have no more, and beyond it a thread of its own sends
 SWAPS = {444: 1000, 200_000: 300}  # bytes of a message: how many times two workers swap it
+EXCHANGES = 2000
 QUERY = 100  # documents
 WAIT = 30.0  # seconds for the others
 
@@ -30,6 +32,7 @@ def look() -> list[float]:
     return [time.perf_counter(), time.process_time(), *sent]
 
 
+@functools.cache
 def make_rows(task: Task, workers: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """One worker's documents, and what they are worth.
 
@@ -43,10 +46,25 @@ def make_rows(task: Task, workers: int, rank: int) -> tuple[np.ndarray, np.ndarr
     return values, np.sin(values / 20.0) @ weights + rng.normal(size=rows)
 
 
-def with_sockets(spec: dict[str, Any]) -> dict[str, Any]:
-    """Trees of LightGBM over its own sockets: what `look` saw before the first and after each."""
-    task, workers = Task(**spec["task"]), spec["workers"]
-    values, worth = make_rows(task, workers, spec["rank"])
+def grow(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Trees, job after job: what `look` saw after each tree, and how leaves were cut."""
+    found = []
+    for place, job in enumerate(spec["jobs"]):
+        task = Task(*job["task"])
+        rows = make_rows(task._replace(levels=0), spec["workers"], spec["rank"])
+        if job["rate"]:
+            limit(job["rate"])
+        ways = with_team if job["mode"] == "team" else with_sockets
+        found.append(ways(spec | job | {"port": spec["port"] + place}, task, *rows))
+        if job["rate"]:
+            free()
+    return found
+
+
+def with_sockets(
+    spec: dict[str, Any], task: Task, values: np.ndarray, worth: np.ndarray
+) -> dict[str, Any]:
+    """LightGBM over sockets of its own."""
     parameters = {"objective": "none", "verbosity": -1, "num_threads": 1, "max_bin": 255}
     parameters |= {"min_data_in_bin": 1, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0}
     parameters |= {"num_leaves": task.leaves, "top_k": task.top_k, "force_col_wise": True}
@@ -55,27 +73,29 @@ def with_sockets(spec: dict[str, Any]) -> dict[str, Any]:
         parameters |= {"use_quantized_grad": True, "num_grad_quant_bins": task.levels}
         parameters |= {"stochastic_rounding": False, "quant_train_renew_leaf": False}
     data = lgb.Dataset(values, np.zeros(len(values)), params=parameters).construct()
+    workers = spec["workers"]
     if workers > 1:
         machines = ",".join(f"{address(w)}:{spec['port']}" for w in range(workers))
         parameters |= {"tree_learner": spec["mode"], "num_machines": workers, "machines": machines}
         parameters |= {"local_listen_port": spec["port"], "time_out": 1, "pre_partition": True}
     booster = lgb.Booster(parameters, data)
-    seen = [look()]
+    seen = []
     for _ in range(spec["trees"]):
         booster.update(fobj=lambda scores, _: (scores - worth, np.ones(len(worth))))
         seen.append(look())
-    return {"seen": seen, "sizes": sizes_of(booster)}
+    sizes = sizes_of(booster)
+    booster.free_network()
+    return {"seen": seen, "sizes": sizes}
 
 
-def with_team(spec: dict[str, Any]) -> dict[str, Any]:
-    """Trees of rankforce over a team: what `look` saw after each, at the first worker."""
+def with_team(
+    spec: dict[str, Any], task: Task, values: np.ndarray, worth: np.ndarray
+) -> dict[str, Any]:
+    """Rankforce over a team; the first worker alone looks."""
     import rankforce as rf
-    from rankforce.common.team import join_team
     from rankforce.training.loop import fit
     from rankforce.training.run import ScoredSet
 
-    task, workers = Task(**spec["task"]), spec["workers"]
-    values, worth = make_rows(task, workers, spec["rank"])
     labels = np.digitize(worth, np.array([0.0, 5.0, 10.0, 15.0]))
     qid = np.repeat(np.arange(len(values) // QUERY), QUERY) + task.documents * spec["rank"]
     data = rf.RankingData(values, labels, qid=qid)
@@ -88,13 +108,19 @@ def with_team(spec: dict[str, Any]) -> dict[str, Any]:
         threads=1,
         progress=False,
     )
-    places = [(address(w), spec["port"]) for w in range(workers)]
-    token = spec["token"].encode()
-    with join_team(spec["rank"], places, token=token, timeout=WAIT) as team:
-        seen: list[list[float]] = []
-        watch = [lambda _: seen.append(look())]
+    seen: list[list[float]] = []
+    watch = [lambda _: seen.append(look())]
+    with meet(spec) as team:
         model = fit(ranker.settings(), ScoredSet("training", data), callbacks=watch, team=team)
     return {"seen": seen, "sizes": sizes_of(lgb.Booster(model_str=model.text()))}
+
+
+def meet(spec: dict[str, Any]) -> Any:
+    """The team of all workers."""
+    from rankforce.common.team import join_team
+
+    places = [(address(w), spec["port"]) for w in range(spec["workers"])]
+    return join_team(spec["rank"], places, token=spec["token"].encode(), timeout=WAIT)
 
 
 def sizes_of(booster: Any) -> list[list[float]]:
@@ -177,22 +203,18 @@ def _receive(line: socket.socket, size: int) -> None:
         size -= len(part)
 
 
-def exchange(spec: dict[str, Any]) -> dict[str, float]:
-    """Seconds of a team's exchange of little."""
-    from rankforce.common.team import join_team
-
-    places = [(address(w), spec["port"]) for w in range(spec["workers"])]
-    token = spec["token"].encode()
-    times = []
-    with join_team(spec["rank"], places, token=token, timeout=WAIT) as team:
-        for _ in range(1000):
-            before = time.perf_counter()
-            team.exchange([bytes(min(SWAPS))] * team.size)
-            times.append(time.perf_counter() - before)
-    return {"seconds": statistics.median(times)}
+def exchange(spec: dict[str, Any]) -> float:
+    """Processor seconds of a message, of a team's exchange of little."""
+    parts = [bytes(min(SWAPS))] * spec["workers"]
+    with meet(spec) as team:
+        before = time.process_time()
+        for _ in range(EXCHANGES):
+            team.exchange(parts)
+        took = time.process_time() - before
+    return took / EXCHANGES / (spec["workers"] - 1)
 
 
-DOES = {"sockets": with_sockets, "team": with_team, "swap": swap, "exchange": exchange}
+DOES = {"grow": grow, "swap": swap, "exchange": exchange}
 
 if __name__ == "__main__":
     told = json.loads(sys.argv[1])

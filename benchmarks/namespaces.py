@@ -67,16 +67,6 @@ class Network:
             _run(f"ip -n {space} addr add {address(worker)}/24 dev eth0")
             _run(f"ip -n {space} link set eth0 up")
 
-    def limit(self, rate: float | None) -> None:
-        """Let each worker send at most `rate` bytes a second; None: as fast as it goes."""
-        for space in self._spaces:
-            rule = f"ip netns exec {space} tc qdisc"
-            if rate is None:
-                _run(f"{rule} del dev eth0 root")
-            else:
-                bits = round(8 * rate)
-                _run(f"{rule} replace dev eth0 root tbf rate {bits}bit burst 32kb limit 4mb")
-
     def answers(self, program: Path, spec: dict[str, Any], *, longest: float) -> list[Any]:
         """What a program prints last, as JSON, in the first `spec["workers"]` namespaces at once.
 
@@ -90,14 +80,24 @@ class Network:
                 runs.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
             texts = [run.communicate(timeout=longest)[0] for run in runs]
         except subprocess.TimeoutExpired:
-            sys.exit(f"{spec} did not end within {longest:g} seconds")
+            sys.exit(f"{spec['workers']} workers did not end within {longest:.0f} seconds")
         finally:
             for run in runs:
                 run.kill()
                 run.wait()
         if any(run.returncode for run in runs):
-            sys.exit(f"{spec} failed")
+            sys.exit(f"{program.name} failed with {spec['workers']} workers")
         return [json.loads(text.splitlines()[-1]) for text in texts]
+
+
+def limit(rate: float) -> None:
+    """Let the worker whose namespace this is send at most `rate` bytes a second."""
+    _run(f"tc qdisc replace dev eth0 root tbf rate {round(8 * rate)}bit burst 32kb limit 4mb")
+
+
+def free() -> None:
+    """Let it send as fast as it goes again."""
+    _run("tc qdisc del dev eth0 root")
 
 
 def _run(words: str) -> None:
