@@ -18,7 +18,7 @@ import pytest
 from rankforce.common.errors import RankforceError
 from rankforce.common.links import open_door
 from rankforce.common.messages import decode, encode
-from rankforce.common.team import ALONE, Team, join_team
+from rankforce.common.team import ALONE, Team, add_up, join_team
 
 HOST = "127.0.0.1"
 
@@ -81,6 +81,15 @@ def test_parts_larger_than_any_buffer_reach_their_worker() -> None:
         return [np.unique(np.asarray(one)).tolist() for one in team.exchange(parts)]
 
     assert meet(3, work) == [[[10 * r + to] for r in range(3)] for to in range(3)]
+
+
+@pytest.mark.parametrize("count", [1, 5, 100_000])
+def test_whole_numbers_are_added_up(count: int) -> None:
+    def work(team: Team) -> Any:
+        return add_up(team, np.arange(count) + 2**60 * team.rank)
+
+    for found in meet(3, work):
+        np.testing.assert_array_equal(found, 3 * np.arange(count) + 3 * 2**60)
 
 
 def test_a_slow_worker_is_waited_for() -> None:
