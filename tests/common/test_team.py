@@ -18,7 +18,7 @@ import pytest
 from rankforce.common.errors import RankforceError
 from rankforce.common.links import open_door
 from rankforce.common.messages import decode, encode
-from rankforce.common.team import ALONE, Team, join_team
+from rankforce.common.team import ALONE, Team, add_up, join_team
 
 HOST = "127.0.0.1"
 
@@ -81,6 +81,15 @@ def test_parts_larger_than_any_buffer_reach_their_worker() -> None:
         return [np.unique(np.asarray(one)).tolist() for one in team.exchange(parts)]
 
     assert meet(3, work) == [[[10 * r + to] for r in range(3)] for to in range(3)]
+
+
+@pytest.mark.parametrize("count", [1, 5, 100_000])
+def test_whole_numbers_are_added_up(count: int) -> None:
+    def work(team: Team) -> Any:
+        return add_up(team, np.arange(count) + 2**60 * team.rank)
+
+    for found in meet(3, work):
+        np.testing.assert_array_equal(found, 3 * np.arange(count) + 3 * 2**60)
 
 
 def test_a_slow_worker_is_waited_for() -> None:
@@ -148,14 +157,20 @@ def wait_in_vain(rank: int, port: int, timeout: float, tell: Any) -> None:
     addresses = [(HOST, port), (HOST, 0), (HOST, 0)]
     with join_team(rank, addresses, token=b"t", timeout=timeout, patience=60.0) as team:
         team.gather(None)
-        tell.put((rank, ""))
+        tell.send("")
         try:
             if rank == 2:
                 time.sleep(60.0)
             team.gather(None)
         except RankforceError as error:
-            tell.put((rank, str(error)))
+            tell.send(str(error))
             raise
+
+
+def heard(pipe: Any) -> str:
+    assert pipe.poll(60.0)
+    text: str = pipe.recv()
+    return text
 
 
 @pytest.mark.parametrize(
@@ -164,25 +179,25 @@ def wait_in_vain(rank: int, port: int, timeout: float, tell: Any) -> None:
 )
 def test_a_lost_worker_is_an_error_at_the_others(how: int, within: float, words: str) -> None:
     context = multiprocessing.get_context("spawn")
-    tell = context.Queue()
     door = open_door(HOST)
     port = door.getsockname()[1]
     door.close()
+    # A pipe for each: whoever is killed may hold the lock of a queue that all share.
+    pipes = [context.Pipe() for _ in range(3)]
     workers = [
-        context.Process(target=wait_in_vain, args=(rank, port, 2.0, tell), daemon=True)
-        for rank in range(3)
+        context.Process(target=wait_in_vain, args=(rank, port, 2.0, there), daemon=True)
+        for rank, (_, there) in enumerate(pipes)
     ]
     for worker in workers:
         worker.start()
     try:
-        assert {tell.get(timeout=60.0)[0] for _ in workers} == {0, 1, 2}
+        assert [heard(here) for here, _ in pipes] == [""] * 3
         assert workers[2].pid is not None
         os.kill(workers[2].pid, how)
         begun = time.monotonic()
-        found = dict(tell.get(timeout=30.0) for _ in range(2))
+        found = [heard(here) for here, _ in pipes[:2]]
         assert time.monotonic() - begun < within
-        assert set(found) == {0, 1}
-        for text in found.values():
+        for text in found:
             assert text.startswith("worker 2 (127.0.0.1:")
             assert words in text
     finally:
