@@ -203,6 +203,16 @@ def test_what_it_lacks_is_said() -> None:
         rf.Ranker(engine="histogram", progress=False).fit(constant)
 
 
+def test_more_rows_than_sums_hold_go_to_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rf.make_data("yahoo", queries=20)
+    monkeypatch.setattr(module, "MOST_SUM", 32 * data.rows)
+    usual = {"n_estimators": 3, "num_leaves": 4, "progress": False}
+    with pytest.raises(rf.RankforceError, match=r"'histogram' takes \d+ rows, not \d+: choose 'li"):
+        rf.Ranker(engine="histogram", **usual).fit(data)
+    found = [rf.Ranker(engine=name, **usual).fit(data).predict(data) for name in (None, "lightgbm")]
+    assert (found[0] == found[1]).all()
+
+
 @pytest.mark.parametrize("most", [2, 7, 127, 255])
 def test_bins_are_few_and_in_order(most: int) -> None:
     rng = np.random.default_rng(most)

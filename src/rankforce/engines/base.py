@@ -67,6 +67,10 @@ def _takes_all(_parameters: Mapping[str, Any], _categorical: Sequence[int]) -> s
     return None
 
 
+def _any_number(_parameters: Mapping[str, Any]) -> int:
+    return 1 << 62
+
+
 def _nothing_to_share(_seed: int | None = None) -> AbstractContextManager[Mapping[str, Any]]:
     return nullcontext({})
 
@@ -92,6 +96,7 @@ class EngineKind(NamedTuple):
     share: Callable[..., AbstractContextManager[Mapping[str, Any]]] = _nothing_to_share
     # What it cannot do of what is asked, by parameters and categorical features, in words.
     lacks: Callable[[Mapping[str, Any], Sequence[int]], str | None] = _takes_all
+    most_rows: Callable[[Mapping[str, Any]], int] = _any_number
     joins: bool = False  # whether it can be opened by a `team=`, over the rows of all its workers
     forest: type[Forest] = Forest  # the form in which its trees are kept
     on_gpu: bool = False  # device="cuda" is a choice
@@ -142,10 +147,16 @@ def open_engine(
     is_binned = isinstance(features, Binned)  # which LightGBM would copy
     if name is None and (is_sampled or is_binned or rows * columns < FEW):
         own = find_engine(OWN)
-        kind = own if own.lacks(parameters, categorical) is None else kind
+        is_able = own.lacks(parameters, categorical) is None and rows <= own.most_rows(parameters)
+        kind = own if is_able else kind
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:
         raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
+    if rows > kind.most_rows(parameters):
+        most = kind.most_rows(parameters)
+        raise RankforceError(
+            f"engine={kind.name!r} takes {most:,} rows, not {rows:,}: choose {DEFAULT!r}"
+        )
     if team.size > 1:
         more["team"] = _check_joins(kind, team)
     return kind.open(features, categorical=categorical, parameters=parameters, **more)

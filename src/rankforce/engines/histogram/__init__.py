@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rankforce.engines.base import EngineKind
-from rankforce.engines.histogram.engine import BINNING, Histogram, lacks
+from rankforce.engines.histogram.engine import BINNING, Histogram, lacks, most_rows
 from rankforce.engines.shared_bins import share
 
-KIND = EngineKind("histogram", Histogram, BINNING, share=share, lacks=lacks, joins=True)
+KIND = EngineKind(
+    "histogram", Histogram, BINNING, share=share, lacks=lacks, most_rows=most_rows, joins=True
+)

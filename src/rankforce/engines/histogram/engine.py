@@ -51,9 +51,18 @@ BINNING: dict[str, Callable[[Any], Any]] = {
     "feature_pre_filter": bool,
 }
 USUAL = {"colsample_bynode": 1.0}  # what changes nothing
-MOST_ROWS = 1 << 31  # times levels: sums of forces have 32 bits
+MOST_SUM = 1 << 31  # of forces in steps
 DEEPEST = 1 << 30  # without a limit
 ATTEMPTS = 5  # few rows, rounded by chance, may all come out as 0: then the dice are thrown again
+
+
+def most_rows(parameters: Mapping[str, Any]) -> int:
+    """How many rows of a force have sums in 32 bits, those of all workers.
+
+    >>> most_rows({"quantised_levels": 32})
+    67108863
+    """
+    return MOST_SUM // int(parameters["quantised_levels"]) - 1
 
 
 def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | None:
@@ -107,11 +116,6 @@ class Histogram:
         )
         if not len(self._bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
-        if rows * self._levels >= MOST_ROWS:
-            raise RankforceError(
-                f"engine='histogram' takes {MOST_ROWS // self._levels - 1:,} rows at "
-                f"quantised_levels={self._levels}, not {rows:,}: choose 'lightgbm'"
-            )
         self._whole: Part | None = None  # all rows and columns
         self._totals = np.empty((0, 0), np.int64)
 
