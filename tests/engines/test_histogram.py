@@ -205,7 +205,7 @@ def test_what_it_lacks_is_said() -> None:
 
 def test_more_rows_than_sums_hold_go_to_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
     data = rf.make_data("yahoo", queries=20)
-    monkeypatch.setattr(module, "MOST_SUM", 32 * data.rows)
+    monkeypatch.setattr("rankforce.engines.histogram.engine.MOST_SUM", 32 * data.rows)
     usual = {"n_estimators": 3, "num_leaves": 4, "progress": False}
     with pytest.raises(rf.RankforceError, match=r"'histogram' takes \d+ rows, not \d+: choose 'li"):
         rf.Ranker(engine="histogram", **usual).fit(data)
