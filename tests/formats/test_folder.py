@@ -421,6 +421,7 @@ def test_features_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     [
         ([], "no file of LETOR/SVMlight text, Parquet, CSV or bins: it is empty$"),
         (["_SUCCESS", ".hidden.txt"], "it is empty$"),
+        (["a.bins", "b.bins"], "a folder of bins is no data set: name one file$"),
         (["a.xyz"], "no file of .*: it has 'a.xyz'"),
         (["a.txt", "b.parquet"], "several formats, 'a.txt' and 'b.parquet': expected one, or form"),
         (["train.txt", "test.txt"], "test.txt and train.txt, which seem to be different sets"),

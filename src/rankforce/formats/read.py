@@ -82,8 +82,6 @@ def read(
             asked = asked._replace(has_documents=False)
         if files == [place] and not _stays(kind, place, keep, path):
             data = kind.read(place, asked)
-        elif not kind.can_keep:
-            raise RankforceError(f"{path}: a folder of {kind.title} is no data set: name one file")
         else:
             data = kind.keep([Shard.of(file) for file in files], asked, str(place))
             if is_stream(path):
