@@ -421,6 +421,7 @@ def test_features_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     [
         ([], "no file of LETOR/SVMlight text, Parquet, CSV or bins: it is empty$"),
         (["_SUCCESS", ".hidden.txt"], "it is empty$"),
+        (["a.bins", "b.bins"], "a folder of bins is no data set: name one file$"),
         (["a.xyz"], "no file of .*: it has 'a.xyz'"),
         (["a.txt", "b.parquet"], "several formats, 'a.txt' and 'b.parquet': expected one, or form"),
         (["train.txt", "test.txt"], "test.txt and train.txt, which seem to be different sets"),
@@ -446,6 +447,24 @@ def test_other_files_are_left_out_with_a_note(tmp_path: Path) -> None:
         assert rf.read(tmp_path, format="letor").rows == 2
     with refused("unknown format 'xml'"):
         rf.read(tmp_path, format="xml")
+
+
+def test_what_dask_writes(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(WHOLE.features, columns=WHOLE.feature_names).assign(
+        label=WHOLE.labels, qid=WHOLE.qid
+    )
+    numbers = np.flatnonzero(np.diff(WHOLE.qid)) + 1
+    parts = dd.from_map(lambda rows: frame.iloc[slice(*rows)], [(0, numbers[9]), (numbers[9], 900)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dask calls pandas in a way that pandas gives up
+        parts.to_parquet(tmp_path / "out", write_metadata_file=True)
+    assert {"_metadata", "part.0.parquet"} <= {file.name for file in (tmp_path / "out").iterdir()}
+    with pytest.warns(Note, match="'__null_dask_index__' holds numbers of rows: left out$"):
+        data = rf.read(tmp_path / "out")
+    assert data.feature_names == WHOLE.feature_names
+    assert np.array_equal(in_memory(data.features), WHOLE.features)
 
 
 def test_spark_writes_text_without_an_ending(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rankforce.data.ranking_data import RankingData
 
 METADATA = b"rankforce"
+INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")  # rows' numbers that pandas writes
 
 
 class Known(NamedTuple):
@@ -132,6 +134,7 @@ def roles_of(path: PathLike, schema: Any, asked: Asked) -> Roles:
     if written:
         return written_roles(path, written, schema.names, asked)
     kinds = {field.name: kind_of_column(field.type) for field in schema}
+    kinds |= {name: "numbers of rows" for name in schema.names if INDEX.fullmatch(name)}
     roles = find_roles(path, schema.names, kinds, asked)
     return roles if asked.like is None else limit_roles(path, roles, schema.names, asked.like)
 

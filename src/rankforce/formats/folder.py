@@ -71,6 +71,9 @@ def find_shards(folder: Path, format: str | None = None) -> tuple[Format, list[P
         has = f"it has {some_names(file.name for file in files)}" if files else "it is empty"
         raise RankforceError(f"{folder}: no file of {wanted}: {has}")
     (kind, found), *_ = by_kind.items()
+    if not FORMATS[kind].can_keep:
+        title = FORMATS[kind].title
+        raise RankforceError(f"{folder}: a folder of {title} is no data set: name one file")
     _check_parts(folder, found)
     if others := [file.name for file in files if file not in found and not _is_beside(file, found)]:
         note(f"{folder}: {some_names(others)}: no {FORMATS[kind].title}, left out")

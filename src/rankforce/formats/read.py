@@ -42,7 +42,8 @@ def read(
     before part.10), with the same columns, and each query in one of them. Its features stay on
     disk, and a block of them is read when it is needed; labels and queries are in memory. Hidden
     files and those that begin with `_` do not count. `keep` says where features are, "memory" or
-    "disk"; without it a file is in memory if that leaves half of what is free.
+    "disk"; without it a file is in memory if that leaves half of what is free. That float32 rounds
+    a number is not said of columns that stay on disk.
 
     The format is that of the name's ending (`.parquet`, `.csv`, `.tsv`, anything else is text), or
     `format` ("letor", "parquet", "csv"); "-" is standard input, whose first line tells. Text
@@ -82,8 +83,6 @@ def read(
             asked = asked._replace(has_documents=False)
         if files == [place] and not _stays(kind, place, keep, path):
             data = kind.read(place, asked)
-        elif not kind.can_keep:
-            raise RankforceError(f"{path}: a folder of {kind.title} is no data set: name one file")
         else:
             data = kind.keep([Shard.of(file) for file in files], asked, str(place))
             if is_stream(path):
