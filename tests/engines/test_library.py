@@ -98,11 +98,15 @@ print("parent")
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 
+BOOSTERS = pytest.mark.parametrize("name", ["LightGBM", "XGBoost"])
+
+
 @FORKS
-def test_training_after_a_fork() -> None:
-    done = run(FORK.replace("ENGINE", "'lightgbm'"))
+@BOOSTERS
+def test_training_after_a_fork(name: str) -> None:
+    done = run(FORK.replace("ENGINE", repr(name.lower())))
     assert done.stdout.split() == ["grandchild", "child", "parent"]
-    assert done.stderr.count("Note: LightGBM was loaded before this process was forked") == 1
+    assert done.stderr.count(f"Note: {name} was loaded before this process was forked") == 1
     assert "'spawn'" in done.stderr
 
 
@@ -124,8 +128,9 @@ if __name__ == "__main__":
 
 
 @FORKS
-def test_a_pool_of_forked_processes() -> None:
-    assert "'spawn'" in run(POOL.replace("ENGINE", "'lightgbm'")).stderr
+@BOOSTERS
+def test_a_pool_of_forked_processes(name: str) -> None:
+    assert "'spawn'" in run(POOL.replace("ENGINE", repr(name.lower()))).stderr
 
 
 @FORKS

@@ -16,7 +16,7 @@ from rankforce.training.settings_table import DEFAULT
 
 
 def load(path: str | Path, *, base: Any = None, module: Any = None) -> Ranker:
-    """A ranker from what :meth:`Ranker.save` wrote, or from any LightGBM text model.
+    """A ranker that was saved, or any model of LightGBM (text) or XGBoost (JSON).
 
     Nothing in the files is executed. `base` is the model that the ranker was trained upon, or its
     folder, if that was one of another kind: trees of a base are in the ranker's own files. Another

@@ -185,8 +185,8 @@ class Values:
         None, "settings for all that is not given: a committee of small trees, or fewer trees that "
         "count more", ("best", "fast"), option="--preset", only="trees")
     base: Any = _training(
-        None, "what to go on from: a ranker, its folder, a model of LightGBM, any other with "
-        "predict, or 'regressor', trees fitted to the labels", option="--base")
+        None, "what to go on from: a ranker, its folder, a model of LightGBM or XGBoost, any other "
+        "with predict, or 'regressor', trees fitted to the labels", option="--base")
     base_estimators: int = _training(10, "trees of the base 'regressor'", COUNT, only="trees")
     base_rate: float | None = _training(
         None, "how much each of them counts, 1 without shrinkage",

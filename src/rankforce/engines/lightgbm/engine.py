@@ -24,8 +24,8 @@ from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.binned import make_dataset, own_bins
 from rankforce.engines.lightgbm.details import in_forces, with_counts
 from rankforce.engines.lightgbm.library import (
+    THREADS,
     import_lightgbm,
-    note_lost_threads,
     plain_errors,
     said_once,
 )
@@ -82,7 +82,7 @@ class LightGBM:
         is_binned = isinstance(features, Binned)
         self._features = features = features if is_binned else in_memory(features)
         lgb = import_lightgbm()
-        note_lost_threads(threads)
+        THREADS.note_lost(threads)
         if not is_binned:
             note_negative(features, feature_names, categorical)
         self._seed = seed

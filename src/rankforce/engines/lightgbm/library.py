@@ -5,30 +5,26 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.notes import note
+from rankforce.engines.forks import LibraryThreads
 from rankforce.engines.waits import short_waits
 
-_is_without_threads = False  # LightGBM's stayed behind in the process that this one was forked from
-
-
+THREADS = LibraryThreads("lightgbm", "LightGBM")
 _turning = threading.Lock()  # of standard error, for one call at a time
 
 
-def _leave_threads() -> None:
-    global _is_without_threads, _turning
-    _is_without_threads = _is_without_threads or "lightgbm" in sys.modules
+def _turn_anew() -> None:
+    global _turning
     _turning = threading.Lock()  # another thread may have held it, and is not here
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_threads)
+    os.register_at_fork(after_in_child=_turn_anew)
 
 
 def import_lightgbm() -> Any:
@@ -41,20 +37,10 @@ def import_lightgbm() -> Any:
         raise RankforceError(
             f"LightGBM does not load: install {lacks} (Debian: libgomp1)"
         ) from None
-    if _is_without_threads:
+    if THREADS.are_lost:
         # Not by num_threads=1: some of its loops would still wait, for ever, for lost threads.
         lightgbm.basic._LIB.LGBM_SetMaxThreads(1)
     return lightgbm
-
-
-def note_lost_threads(threads: int) -> None:
-    """Say that trees grow on one thread, where more were wanted and a fork has lost them."""
-    if _is_without_threads and threads > 1:
-        note(
-            "LightGBM was loaded before this process was forked, and a fork loses its threads: "
-            "trees grow on one thread, which changes no result; start processes with "
-            "multiprocessing's 'spawn' to use more"
-        )
 
 
 @contextmanager

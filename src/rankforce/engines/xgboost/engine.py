@@ -21,7 +21,7 @@ from rankforce.engines.base import Grown
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.xgboost.binned import in_values
-from rankforce.engines.xgboost.library import check_cuda, import_xgboost, plain_errors
+from rankforce.engines.xgboost.library import THREADS, check_cuda, import_xgboost, plain_errors
 from rankforce.engines.xgboost.matrix import Matrix, make_matrix
 from rankforce.engines.xgboost.parameters import LEAF_RULES, SAMPLING, translated
 from rankforce.kernels import trees as kernels
@@ -53,6 +53,7 @@ class XGBoost:
         if directions:
             theirs[MONOTONE] = tuple(directions)
         self.device = parameters.get("device") or "cpu"
+        THREADS.note_lost(threads)
         self._features = features
         self.rows: GpuRows | None = None
         if self.device == "cuda":

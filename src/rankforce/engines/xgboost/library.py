@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from rankforce.common.errors import RankforceError
+from rankforce.engines.forks import LibraryThreads
 from rankforce.engines.waits import short_waits
+
+THREADS = LibraryThreads("xgboost", "XGBoost")
 
 
 def import_xgboost() -> Any:
@@ -20,13 +23,26 @@ def import_xgboost() -> Any:
     """
     try:
         with short_waits("xgboost"):
-            return importlib.import_module("xgboost")
+            found = importlib.import_module("xgboost")
     except ModuleNotFoundError as error:
         if error.name != "xgboost":
             raise
         raise RankforceError(
             "engine='xgboost' needs XGBoost: pip install 'rankforce[xgboost]'"
         ) from None
+    if THREADS.are_lost:
+        _stay_on_one_thread(found)
+    return found
+
+
+def _stay_on_one_thread(xgboost: Any) -> None:
+    """Its loops would wait, for ever, for lost threads, whatever a booster is told."""
+    if "nthread" not in xgboost.get_config():
+        raise RankforceError(
+            "XGBoost was loaded before this process was forked, which this version of it does not "
+            "survive: start processes with multiprocessing's 'spawn'"
+        )
+    xgboost.set_config(nthread=1)
 
 
 def check_cuda() -> None:

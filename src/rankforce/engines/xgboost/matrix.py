@@ -55,11 +55,14 @@ def _paged(
     source: Source, categorical: list[int], kinds: list[str], device: str, how: dict[str, Any]
 ) -> Any:
     """Bins in pages on disk; their folder is removed with them."""
+    xgb = import_xgboost()
+    if not hasattr(xgb, "ExtMemQuantileDMatrix"):
+        raise RankforceError(f"extmem=True needs XGBoost 3: this is {xgb.__version__}")
     folder = tempfile.mkdtemp(prefix="rankforce-")
     try:
         blocks = _iterate(source, categorical, kinds, device, str(Path(folder) / "pages"))
         with plain_errors():
-            data = import_xgboost().ExtMemQuantileDMatrix(blocks, **how)
+            data = xgb.ExtMemQuantileDMatrix(blocks, **how)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

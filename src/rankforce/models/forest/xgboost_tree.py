@@ -98,7 +98,11 @@ def _read_arrays(record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     if missing or len({len(values) for values in found.values()}) != 1:
         what = f"{missing[0]} is missing" if missing else "its lists have different lengths"
         raise RankforceError(f"a tree is damaged: {what}")
-    if not np.isfinite(found["split_conditions"]).all():
+    conditions = found["split_conditions"]
+    kinds = np.array(record.get("split_type", ()), np.int64)
+    if len(kinds) == len(conditions):
+        conditions[kinds != 0] = 0.0  # of sets of categories, which XGBoost 2 had no number for
+    if not np.isfinite(conditions).all():
         raise RankforceError("a tree is damaged: a leaf or a threshold is not finite")
     return found
 
