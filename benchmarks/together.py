@@ -41,7 +41,7 @@ def wait_and_fit(queries: int, trees: int, threads: int) -> None:
 
 def time_at_once(count: int, sizes: list[str], waits: dict[str, str]) -> tuple[float, set[str]]:
     """Seconds until so many trainings are done, and the models that came out."""
-    from rankforce.engines.lightgbm.library import WAITS as NAMES
+    from rankforce.engines.waits import WAITS as NAMES
 
     usual = {name: value for name, value in os.environ.items() if name not in NAMES}
     pipe, command = subprocess.PIPE, [sys.executable, __file__, *sizes]

@@ -146,6 +146,20 @@ def test_one_folder_knows_lightgbm():
     assert foreign == KNOW_THE_ENGINE
 
 
+def test_one_folder_knows_dask():
+    known = {one.module for one in ALL if one.target.split(".")[0] in ("!dask", "!distributed")}
+    assert known
+    assert all(module.startswith("training.cluster.") for module in known)
+
+
+def test_one_folder_knows_xgboost():
+    """That one; the form of its models needs nothing of it."""
+    folder = "engines.xgboost"
+    known = [one for one in ALL if one.target.split(".")[0] == "!xgboost"]
+    known += [one for one in ALL if one.target.startswith(folder)]
+    assert {one.module for one in known if not one.module.startswith(folder)} == set()
+
+
 def test_no_two_modules_need_each_other():
     needs = {module: set() for module in MODULES}
     for one in OURS:

@@ -36,6 +36,7 @@ def warm_rest(data, scores):
         rf.compare({"a": scores, "b": -scores}, data, test=test, resamples=100)
     fit(data, "xendcg", step="exact-newton").predict(data)
     fit(data, "squared-error")
+    fit(data, "squared-error", engine="xgboost")
     ends = data.sizes.cumsum()
     data = data.with_preferences([*zip(ends - 1, ends - 2, strict=True)])
     fit(data, "preferences", step="exact-newton")

@@ -13,7 +13,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.common.notes import Note
-from rankforce.engines.lightgbm.library import SHORT_WAITS, WAITS
+from rankforce.engines.waits import SHORT_WAITS, WAITS
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -33,7 +33,8 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 LOAD = """
 import os
-from rankforce.engines.lightgbm.library import WAITS, import_lightgbm
+from rankforce.engines.lightgbm.library import import_lightgbm
+from rankforce.engines.waits import WAITS
 before = [os.environ.get(name) for name in WAITS]
 import_lightgbm()
 assert [os.environ.get(name) for name in WAITS] == before

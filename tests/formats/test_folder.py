@@ -19,6 +19,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.common.notes import Note
+from rankforce.data import sources
 from rankforce.data.shards import Shards
 from rankforce.data.sources import in_memory
 from rankforce.formats import read as reading
@@ -397,6 +398,22 @@ def test_a_shard_that_changes_meanwhile(ending: str, tmp_path: Path) -> None:
     os.utime(tmp_path / f"part.0.{ending}")
     with refused(rf"part\.0\.{ending}: has changed"):
         list(blocks)
+
+
+def test_a_change_at_the_very_end(tmp_path: Path) -> None:
+    text(tmp_path, a="1 qid:1 1:2\n", b="1 qid:2 1:3\n")
+    blocks = rf.read(tmp_path).features.blocks(2)
+    assert next(blocks)[1].tolist() == [[2], [3]]
+    os.utime(tmp_path / "b.txt", (0, 0))
+    with refused(r"b\.txt: has changed while it was read"):
+        next(blocks)
+
+
+def test_features_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text(tmp_path, a="1 qid:1 9:2\n", b="1 qid:2 1:3\n")
+    monkeypatch.setattr(sources, "available_memory", lambda: 50)
+    with refused("2 rows x 9 columns of features take 0.0 GB, and .* are free: they do not fit"):
+        rf.read(tmp_path, keep="memory")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _serve(pipe: Any) -> None:
         rank, size, port, timeout, settings = task
         addresses = [(HOST, port), *[(HOST, 0)] * (size - 1)]
         try:
-            with join_team(rank, addresses, token=b"t", timeout=timeout) as team:
+            with join_team(rank, addresses, token=b"t", timeout=timeout, patience=60.0) as team:
                 pipe.send(told(train_part(team, settings)))
         except rf.RankforceError as error:
             pipe.send(str(error))

@@ -226,9 +226,9 @@ def test_what_is_no_model() -> None:
     with pytest.raises(ValueError, match=r"base is 3: choose .* or a model with predict"):
         make().fit(TRAIN, init_model=3)
     theirs = xgb.XGBRanker(n_estimators=1, n_jobs=1).fit(X, Y, qid=QID)
-    with pytest.raises(ValueError, match="base is XGBoost's Booster: give the XGBRanker"):
-        make().fit(TRAIN, init_model=theirs.get_booster())
-    assert np.isfinite(make().fit(TRAIN, xgb_model=theirs).predict(XV)).all()
+    for model in (theirs, theirs.get_booster()):
+        start = make().fit(TRAIN, xgb_model=model).predict(XV, num_iteration=1)
+        assert start == pytest.approx(theirs.predict(XV), abs=1e-6)
 
 
 def test_xgboosts_names_of_arguments() -> None:

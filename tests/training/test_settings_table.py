@@ -36,6 +36,7 @@ OTHERS: dict[str, Any] = {
     "eval_metric": "P@5",
     "eval_at": [3],
     "checkpoint": "part",
+    "cluster": "tcp://localhost:8786",
     "importance_type": "gain",
     "missing": -1.5,
     "engine": "lightgbm",
@@ -91,6 +92,10 @@ def outside(one: Setting) -> list[Any]:
 
 
 EACH = pytest.mark.parametrize("one", TABLE.values(), ids=list(TABLE))
+# That a run on a cluster is the same is tested with one, in tests/training/cluster.
+ALONE = pytest.mark.parametrize(
+    "one", [one for one in TABLE.values() if one.name != "cluster"], ids=lambda one: one.name
+)
 BOUND = pytest.mark.parametrize(
     "one", [one for one in TABLE.values() if one.may], ids=[n for n in TABLE if TABLE[n].may]
 )
@@ -117,7 +122,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@EACH
+@ALONE
 def test_files_and_the_command_line_take_each(one: Setting, files: Path, tmp_path: Path) -> None:
     """A config file, --set and an option of its own: one model, one manifest."""
     value, given = another(one), small(one)
@@ -169,7 +174,7 @@ def test_a_list_is_a_schedule_of_rates_only() -> None:
 
 
 # Another folder is another run, and other cutoffs are other metrics.
-@pytest.mark.parametrize("name", [name for name in TABLE if name not in ("checkpoint", "eval_at")])
+@pytest.mark.parametrize("name", sorted({*TABLE} - {"checkpoint", "eval_at", "cluster"}))
 def test_only_what_is_free_may_differ_when_a_run_is_resumed(name: str, tmp_path: Path) -> None:
     one = TABLE[name]
     given = small(one) | {"checkpoint": str(tmp_path)}

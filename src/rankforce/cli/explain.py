@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> None:
     if (options.model is None) == (options.scores is None):
         raise RankforceError("give --model or --scores, one of the two")
     ranker = rf.load(options.model, base=options.base) if options.model else None
-    data = rf.read(options.data, like=ranker, needs=("label", "qid"), **columns_of(options))
+    needs = ("label", "qid", "doc_id")
+    data = rf.read(options.data, like=ranker, needs=needs, **columns_of(options))
     system = open_system(options.scores, data) if ranker is None else ranker
     found = explain_several(
         options.objective or [None],

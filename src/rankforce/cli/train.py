@@ -31,6 +31,7 @@ EXAMPLES = """examples:
   rankforce train --train a.txt --valid b.txt --diagnose 10 --out run/ && \\
       rankforce report run/ --out report.html
   rankforce train --train a.txt --valid b.txt --diagnose 10 --log-to tensorboard:logs/ --out run/
+  rankforce train --train parts/ --valid b.parquet --dask tcp://host:8786 --out run/
 
 run.toml:
   train = "a.txt"

@@ -9,6 +9,7 @@ from rankforce.common.threads import own_groups
 
 MEMORY, OWN, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
+NO_LIMIT = 1 << 62
 # The limit of a group and what it uses, in the second version of groups and in the first.
 NAMES = (
     ("memory.max", "memory.current"),
@@ -16,8 +17,8 @@ NAMES = (
 )
 
 
-def available_memory(memory: Path = MEMORY, own: Path = OWN, groups: Path = GROUPS) -> int | None:
-    """Bytes that can be taken without pushing anything out; None where that is not told."""
+def available_memory(memory: Path = MEMORY, own: Path = OWN, groups: Path = GROUPS) -> int:
+    """Bytes that can be taken without pushing anything out; very many where that is not told."""
     try:
         lines = memory.read_text().splitlines()
         words = next(line.split() for line in lines if line.startswith("MemAvailable:"))
@@ -26,12 +27,12 @@ def available_memory(memory: Path = MEMORY, own: Path = OWN, groups: Path = GROU
     return min([int(words[1]) << 10, *_left_in_groups(own, groups)])
 
 
-def _all_pages() -> int | None:
+def _all_pages() -> int:
     """All memory of a Unix that is not Linux."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        return None
+        return NO_LIMIT
 
 
 def _left_in_groups(own: Path, groups: Path) -> list[int]:

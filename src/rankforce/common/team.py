@@ -121,6 +121,11 @@ class Linked:
             self.fail(str(error) or type(error).__name__)
         self.close()
 
+    @property
+    def failure(self) -> str | None:
+        """What went wrong at another worker, in words."""
+        return self._life.failure
+
     def gather(self, value: Any) -> list[Any]:
         """What every worker gave, in order of rank."""
         message = encode(value)
@@ -194,15 +199,16 @@ def join_team(
     *,
     token: bytes,
     timeout: float = 50.0,
+    patience: float | None = None,
     door: socket.socket | None = None,
 ) -> Linked:
     """Meet the other workers: all of them call it, each with its rank and the same addresses.
 
     `addresses` are host and port of each worker, in order of rank; a port may be 0, but for worker
     0, which then takes any. `door` is a socket that listens at this worker's address already.
-    Only who knows the `token` is let in. It is an error if they are not together within `timeout`
-    seconds, and later if of one of them nothing is heard for so long.
+    Only who knows the `token` is let in. It is an error if of one of them nothing is heard for
+    `timeout` seconds, or if they are not together within their `patience`, by default as long.
     """
-    hello = Hello(rank, token, time.monotonic() + timeout)
+    hello = Hello(rank, token, time.monotonic() + (timeout if patience is None else patience))
     links = link_all(addresses, hello, door)
     return Linked(rank, links, name_worker(rank, addresses[rank]), timeout)

@@ -162,7 +162,13 @@ class RankingData:
         return None if self._doc_ids is None else _as_objects(self._doc_ids)
 
     def doc_ids_of(self, rows: Ints) -> NDArray[Any] | None:
-        """Ids of some documents: where there are many, those of the others are not made."""
+        """Ids of some documents: where there are many, those of the others are not made.
+
+        >>> import rankforce as rf
+        >>> data = rf.RankingData([[0.1], [0.4]], [0, 1], group=[2], doc_ids=["a", "b"])
+        >>> data.doc_ids_of([1])
+        array(['b'], dtype=object)
+        """
         if "doc_ids" in vars(self) or not _is_arrow(self._doc_ids):
             return None if self.doc_ids is None else self.doc_ids[rows]
         return _as_objects(self._doc_ids.take(rows))

@@ -169,6 +169,8 @@ def recut(blocks: Iterable[tuple[int, Rows]], sizes: Iterable[int]) -> Blocks:
         block = block[len(held[-1]) :]
         yield first, held[0] if len(held) == 1 else np.concatenate(held)
         first += size
+    for _ in rest:  # to its end, where a source sees whether it was whole
+        pass
 
 
 def known_by(features: Any, rows: Ints) -> NDArray[Any]:
@@ -210,6 +212,13 @@ def in_memory(features: Any) -> Any:
     source = as_source(features)
     if isinstance(source, Dense):
         return source.values
+    (rows, columns), free = source.shape, available_memory()
+    need = 4 * rows * columns
+    if need > free:
+        raise RankforceError(
+            f"{rows:,} rows x {columns:,} columns of features take {need / 1e9:,.1f} GB, and "
+            f"{free / 1e9:,.1f} GB of memory are free: they do not fit"
+        )
     whole = np.empty(source.shape, np.float32)
     for first, block in source.blocks():
         whole[first : first + len(block)] = block
@@ -225,7 +234,7 @@ def for_lists(features: Any, index: QueryIndex) -> Any:
         return features
     rows, columns = features.shape
     need, free = 4 * rows * columns, available_memory()
-    if free is not None and 2 * need > free:
+    if 2 * need > free:
         raise RankforceError(
             "rows of a query do not stand together, and features are too many to be in memory "
             f"({need / 1e9:,.1f} GB of {free / 1e9:,.1f} that are free): sort the rows by query"

@@ -14,10 +14,11 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.files import check_folder
 from rankforce.data.ranking_data import RankingData
 from rankforce.formats.read import read
-from rankforce.formats.streams import local_file
+from rankforce.formats.streams import is_stream, local_file
 from rankforce.models.folder import has_model
 from rankforce.models.load import load_model
 from rankforce.training.callbacks.log_to import PLACES, LogTo, log_to
+from rankforce.training.cluster.given import Folder
 from rankforce.training.settings_table import RUN_KEYS, TABLE
 
 if TYPE_CHECKING:
@@ -149,8 +150,10 @@ def _logger(wanted: Any) -> LogTo:
         raise RankforceError(f"log_to: {error}") from None
 
 
-def open_sets(config: Mapping[str, Any]) -> tuple[RankingData, list[RankingData]]:
+def open_sets(config: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     """What a config trains on, with its preferences, and what it watches: see `train`.
+
+    Each is a RankingData, or a folder that the workers of a cluster read themselves.
 
     >>> import rankforce as rf
     >>> data = rf.make_data("yahoo", queries=30)
@@ -162,21 +165,32 @@ def open_sets(config: Mapping[str, Any]) -> tuple[RankingData, list[RankingData]
     columns = dict(config.get("columns") or {})
     if config.get("labels"):
         columns["labels"] = config["labels"]
-    data = _data(config["train"], columns)
+    has_cluster = config.get("cluster") is not None
+    data = _data(config["train"], columns, has_cluster=has_cluster)
     if config.get("preferences"):
+        if not isinstance(data, RankingData):
+            raise RankforceError(
+                f"preferences do not go with the folder {data.path}: leave them out"
+            )
         from rankforce.formats.preferences import read_preferences
 
         data = data.with_preferences(read_preferences(config["preferences"], data))
     given = config.get("valid")
     entries = [] if given is None else given if isinstance(given, (list, tuple)) else [given]
-    return data, [_data(entry, columns, like=data) for entry in entries]
+    return data, [_data(one, columns, like=data, has_cluster=has_cluster) for one in entries]
 
 
-def _data(entry: Any, columns: Mapping[str, Any], like: RankingData | None = None) -> RankingData:
+def _data(
+    entry: Any, columns: Mapping[str, Any], *, like: Any = None, has_cluster: bool
+) -> RankingData | Folder:
     if isinstance(entry, RankingData):
         return entry
     if not isinstance(entry, (str, Path)):
         raise RankforceError(f"data is {entry!r}: expected a file name or a RankingData")
+    if has_cluster and not (is_stream(entry) or Path(entry).is_file()):
+        return Folder(str(Path(entry).absolute()), dict(columns))  # which workers may see alone
+    if isinstance(like, Folder):
+        like = None
     return read(entry, like=like, needs=("label", "qid"), **columns)
 
 

@@ -86,7 +86,7 @@ def stream_columns(
 def read_frame(frame: Any, asked: Asked) -> RankingData:
     """Read a pandas or polars frame or an Arrow table, by the rules of a Parquet file."""
     pa: Any = importlib.import_module("pyarrow")
-    table = _as_table(pa, frame)
+    table = as_table(pa, frame)
     roles = roles_of("the frame", table.schema, asked)
     # Batches whose dictionaries are the same in all of them.
     table = table.unify_dictionaries()
@@ -94,7 +94,8 @@ def read_frame(frame: Any, asked: Asked) -> RankingData:
     return read_columns(columns, "the frame: ")
 
 
-def _as_table(pa: Any, frame: Any) -> Any:
+def as_table(pa: Any, frame: Any) -> Any:
+    """A frame of pandas or polars as an Arrow table."""
     package = type(frame).__module__.partition(".")[0]
     if package not in ("pandas", "polars", "pyarrow") or not hasattr(frame, "columns"):
         kind = type(frame).__name__

@@ -100,7 +100,7 @@ def _stays(kind: Format, file: Path, keep: str | None, path: PathLike) -> bool:
         return keep == DISK and kind.can_keep
     rows, columns = kind.estimate(file)
     need, free = rows * columns * 4, available_memory()
-    if free is None or 2 * need <= free:
+    if 2 * need <= free:
         return False
     note(
         f"{path}: about {rows:,} rows x {columns:,} columns take {need / 1e9:,.1f} GB, more than "

@@ -113,7 +113,7 @@ def _check_room(data: RankingData) -> None:
     room = available_memory()
     rows, columns = data.features.shape
     needed = rows * (columns + BESIDE)
-    if room is not None and needed > room:
+    if needed > room:
         raise RankforceError(
             f"{rows:,} rows of {columns} features take {needed / 1e9:.1f} GB in training, a byte a "
             f"value and {BESIDE} a row, and {room / 1e9:.1f} GB are free: leave out features "

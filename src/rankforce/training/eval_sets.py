@@ -49,10 +49,10 @@ def make_parts(
     which scores they start from.
     """
     sets, starts = [], []
-    for number, (pair, own) in enumerate(zip(pairs, _each(beside, len(pairs)), strict=True)):
+    for number, (pair, own) in enumerate(zip(pairs, each_own(beside, len(pairs)), strict=True)):
         starts.append(own.pop("init_score"))
         weight = own.pop("sample_weight")
-        if _is_same(pair, given):
+        if is_same_pair(pair, given):
             sets.append(train.data)
             continue
         if not isinstance(pair, RankingData):
@@ -62,7 +62,7 @@ def make_parts(
             sets.append(make_data(pair, own | weights(weight, own["qid"], own["group"])))
         except ValueError as error:
             raise RankforceError(f"eval_set[{number}]: {error}") from None
-    named = _eval_names(names, [data is train.data for data in sets])
+    named = name_sets(names, [data is train.data for data in sets])
     return [
         ScoredSet(name, data, train.base)
         if start is None and is_training_set(data, train.data)
@@ -71,7 +71,7 @@ def make_parts(
     ]
 
 
-def _each(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
+def each_own(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """For each validation set, what belongs to it."""
     found: list[dict[str, Any]] = [dict.fromkeys(given) for _ in range(count)]
     for name, values in given.items():
@@ -86,7 +86,7 @@ def _each(given: dict[str, Any], count: int) -> list[dict[str, Any]]:
     return found
 
 
-def _eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[str]:
+def name_sets(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[str]:
     """Names as given, or LightGBM's: "training" for the same object, else "valid_0" and so on."""
     if given is None:
         return ["training" if own else f"valid_{number}" for number, own in enumerate(is_train)]
@@ -95,7 +95,7 @@ def _eval_names(given: Sequence[str] | None, is_train: Sequence[bool]) -> list[s
     return [str(name) for name in given]
 
 
-def _is_same(pair: Any, given: tuple[Any, Any]) -> bool:
+def is_same_pair(pair: Any, given: tuple[Any, Any]) -> bool:
     """Whether a validation set is the very object that the training set is, or the same two."""
     if isinstance(pair, RankingData):
         return pair is given[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
@@ -24,7 +25,8 @@ from rankforce.measures.scoreboard import Scoreboard
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
-from rankforce.training.callbacks.theirs import understand
+from rankforce.training.callbacks.theirs import Understood, understand
+from rankforce.training.cluster.given import Given, in_memory, is_elsewhere, sets_elsewhere
 from rankforce.training.committee import fit_members
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import (
@@ -75,6 +77,7 @@ class Ranker(Learnt):
     k: int | None
     base: Any
     threads: int | None
+    cluster: Any
     _choice: Choice | None = None  # what "auto" became when the ranker was trained
 
     def __init__(
@@ -98,6 +101,7 @@ class Ranker(Learnt):
         seed: int = DEFAULT.seed,
         threads: int | None = DEFAULT.threads,
         checkpoint: str | Path | None = DEFAULT.checkpoint,
+        cluster: Any = DEFAULT.cluster,
         progress: bool | None = DEFAULT.progress,
         **others: Any,
     ) -> None:
@@ -197,6 +201,16 @@ class Ranker(Learnt):
         asked["early_stopping_rounds"] = early_stopping_rounds
         asked["progress"] = None if verbose is None else bool(verbose)
         settings = self.settings(**asked | calls.settings)
+        pairs = eval_pairs(eval_set, eval_X, eval_y)
+        beside = {"qid": eval_qid, "group": eval_group}
+        beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
+        if settings.cluster is not None and is_elsewhere([X, *pairs]):
+            columns = {"qid": qid, "group": group, "sample_weight": sample_weight}
+            columns |= {"query_weight": query_weight, "init_score": init_score, "sources": sources}
+            columns["preferences"] = preferences
+            columns |= _said_of_columns(feature_name, categorical_feature)
+            sets = sets_elsewhere((X, y), columns, pairs, beside, eval_names)
+            return self._fit_on_cluster(settings, sets, calls, init_model)
         train, given = X, (X, y)
         if not isinstance(X, RankingData):
             X, qid = split_qid(X, qid, group)
@@ -209,18 +223,15 @@ class Ranker(Learnt):
                 init_score=init_score,
                 sources=sources,
                 preferences=preferences,
-                feature_names=None if isinstance(feature_name, str) else feature_name,
-                categorical=None if isinstance(categorical_feature, str) else categorical_feature,
+                **_said_of_columns(feature_name, categorical_feature),
             )
         if not (train.has_labels or train.sources or train.preferences is not None):
             raise RankforceError("training needs labels: give y")
         base = open_base(self.base if init_model is None else init_model, settings.kind)
         train = stand_on(base, train.with_missing(settings.missing))
         part = ScoredSet("training", train, _start_scores(base, train, init_score))
-        beside = {"qid": eval_qid, "group": eval_group}
-        beside |= {"sample_weight": eval_sample_weight, "init_score": eval_init_score}
         valid = make_parts(
-            eval_pairs(eval_set, eval_X, eval_y),
+            pairs,
             part,
             beside,
             names=eval_names,
@@ -230,12 +241,40 @@ class Ranker(Learnt):
             ),
             start_from=lambda data, start: _start_scores(base, data, start),
         )
+        if settings.cluster is not None:
+            return self._fit_on_cluster(settings, in_memory([part, *valid]), calls, init_model)
         train_one = fit if settings.members is None else fit_members
         self.model_ = train_one(
             settings, part, valid, callbacks=calls.callbacks, wish=calls.wish, base=base
         )
         self._choice = settings.choice
         return self
+
+    def _fit_on_cluster(
+        self, settings: Settings, sets: Sequence[Given], calls: Understood, init_model: Any
+    ) -> Ranker:
+        from rankforce.training.cluster.run import fit_on_cluster
+
+        base = self.base if init_model is None else init_model
+        self.model_ = fit_on_cluster(
+            settings, sets, base=base, wish=calls.wish, callbacks=calls.callbacks
+        )
+        self._choice = settings.choice
+        return self
+
+    def __sklearn_clone__(self) -> Ranker:
+        """A copy that is not fitted; it has the same cluster, which cannot be copied."""
+        bare = copy.copy(self)
+        bare.cluster = None
+        cloned: Ranker = super(Ranker, bare).__sklearn_clone__()
+        cloned.cluster = self.cluster
+        return cloned
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: all but a cluster, unless that is an address."""
+        state: dict[str, Any] = super().__getstate__()
+        is_address = isinstance(self.cluster, (str, Path))
+        return state if is_address else state | {"cluster": None}
 
     @property
     def objective_(self) -> AnyObjective:
@@ -447,6 +486,14 @@ def _is_said(name: str, value: Any) -> bool:
     if isinstance(usual, Unsaid):
         return not isinstance(value, Unsaid)
     return not same(value, usual)
+
+
+def _said_of_columns(names: Any, categorical: Any) -> dict[str, Any]:
+    """What LightGBM's `feature_name` and `categorical_feature` say, if they are not "auto"."""
+    return {
+        "feature_names": None if isinstance(names, str) else names,
+        "categorical": None if isinstance(categorical, str) else categorical,
+    }
 
 
 def _start_scores(base: Base, data: RankingData, given: Any) -> Floats | None:

@@ -298,6 +298,9 @@ class Values:
     checkpoint: Any = _run(
         None, "folder to write to while training, and to resume from", option="--checkpoint",
         metavar="FOLDER", free=True)
+    cluster: Any = _run(
+        None, "Dask workers that train together: a distributed.Client, its scheduler's address or "
+        "file", option="--dask", metavar="ADDRESS", free=True, only="trees")
     checkpoint_every: int = _run(10, "trees or epochs between two checkpoints", COUNT, free=True)
     progress: bool | None = _run(
         None, "whether to show progress", SWITCH, free=True,
@@ -335,7 +338,7 @@ RUN_KEYS: dict[str, Setting] = {
     name: Setting(name, None, "run", about, option=option, metavar=metavar)
     for name, option, metavar, about in (
         ("train", "--train", "FILE", "documents with labels"),
-        ("valid", "--valid", "FILE", "to watch; may be repeated"),
+        ("valid", "--valid", "FILE", "as --train, to watch; may be repeated"),
         ("labels", "--labels", "NAMES", "label columns, with commas, the main one first"),
         ("preferences", "--preferences", "FILE", "explicit pairs of documents"),
         ("out", "--out", "FOLDER", "where the model goes"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from rankforce.data.binned import Binned
 from rankforce.data.sources import block_rows
 from rankforce.engines.lightgbm.library import import_lightgbm, plain_errors
-from rankforce.models.forest.tree import Tree
 
 
 def own_bins(binned: Binned) -> dict[str, Any]:
@@ -48,12 +46,3 @@ def make_dataset(binned: Binned, names: list[str], parameters: dict[str, Any]) -
         return lgb.Dataset(
             Codes(), labels, reference=reference, feature_name=names, params=parameters
         ).construct()
-
-
-def with_ends(tree: Tree, binned: Binned) -> Tree:
-    """The tree with ends of bins in place of numbers of bins."""
-    edges = binned.edges
-    code = np.clip(np.floor(tree.threshold), 0, edges.many[tree.feature] - 1).astype(np.int64)
-    lines = {key: text for key, text in tree.lines.items() if key != "threshold"}
-    threshold = edges.ends[edges.starts[tree.feature] + code]
-    return dataclasses.replace(tree, threshold=threshold, lines=lines)

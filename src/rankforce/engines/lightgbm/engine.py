@@ -19,8 +19,9 @@ from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
 from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
+from rankforce.engines.codes import with_ends
 from rankforce.engines.constraints import MONOTONE, for_features
-from rankforce.engines.lightgbm.binned import make_dataset, own_bins, with_ends
+from rankforce.engines.lightgbm.binned import make_dataset, own_bins
 from rankforce.engines.lightgbm.details import in_forces, with_counts
 from rankforce.engines.lightgbm.library import (
     import_lightgbm,

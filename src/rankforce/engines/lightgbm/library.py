@@ -13,12 +13,7 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import note
-
-# How long OpenMP's threads look for work before they sleep: GNU's so many times, LLVM's so many
-# milliseconds. What is usual starves other trainings on the same cores (docs/adr/0015).
-SHORT_WAITS = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
-# Who sets one of these has decided.
-WAITS = ("OMP_WAIT_POLICY", *SHORT_WAITS)
+from rankforce.engines.waits import short_waits
 
 _is_without_threads = False  # LightGBM's stayed behind in the process that this one was forked from
 
@@ -39,7 +34,7 @@ if hasattr(os, "register_at_fork"):
 def import_lightgbm() -> Any:
     """LightGBM, or one line about what it lacks."""
     try:
-        with short_waits():
+        with short_waits("lightgbm"):
             import lightgbm
     except OSError as error:
         lacks = "libgomp" if "gomp" in str(error) else str(error)
@@ -60,20 +55,6 @@ def note_lost_threads(threads: int) -> None:
             "trees grow on one thread, which changes no result; start processes with "
             "multiprocessing's 'spawn' to use more"
         )
-
-
-@contextmanager
-def short_waits(library: str = "lightgbm") -> Iterator[None]:
-    """An environment in which OpenMP loads with threads that wait shortly, and as it was after."""
-    if library in sys.modules or any(name in os.environ for name in WAITS):
-        yield
-        return
-    os.environ.update(SHORT_WAITS)
-    try:
-        yield
-    finally:
-        for name in SHORT_WAITS:
-            os.environ.pop(name, None)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankforce.data.binned import Binned
 from rankforce.data.sources import Blocks, Rows, block_rows
-from rankforce.engines.lightgbm.binned import with_ends
+from rankforce.engines.codes import with_ends
 from rankforce.models.forest.tree import GOES_LEFT, Tree
 from rankforce.models.forest.xgboost_tree import parse_tree, tree_record
 

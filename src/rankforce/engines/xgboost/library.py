@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rankforce.common.errors import RankforceError
-from rankforce.engines.lightgbm.library import short_waits
+from rankforce.engines.waits import short_waits
 
 
 def import_xgboost() -> Any:

@@ -37,37 +37,48 @@ def make_matrix(
     ranges, codes = look(source, categorical)
     if isinstance(features, Binned):
         ranges = features.edges.ranges
-    xgb = import_xgboost()
     kinds = ["c" if column in categorical else "float" for column in range(source.shape[1])]
-    how = {"max_bin": max_bin, "nthread": threads}
-    folder = tempfile.mkdtemp(prefix="rankforce-") if extmem else None
-    is_plain = type(source) is Dense and not categorical and not extmem
+    how = {"max_bin": max_bin, "nthread": threads, "enable_categorical": bool(categorical)}
+    if extmem:
+        return Matrix(_paged(source, categorical, kinds, device, how), ranges, codes)
+    xgb = import_xgboost()
     with plain_errors():
-        if is_plain:
+        if type(source) is Dense and not categorical:
             given = _to_device(features) if device == "cuda" else features
             data = xgb.QuantileDMatrix(given, feature_types=kinds, **how)
         else:
-            blocks = _iterate(xgb, source, categorical, kinds, device, folder)
-            kind = xgb.ExtMemQuantileDMatrix if extmem else xgb.QuantileDMatrix
-            data = kind(blocks, enable_categorical=bool(categorical), **how)
-    if folder is not None:
-        weakref.finalize(data, shutil.rmtree, folder, ignore_errors=True)
+            data = xgb.QuantileDMatrix(_iterate(source, categorical, kinds, device), **how)
     return Matrix(data, ranges, codes)
 
 
+def _paged(
+    source: Source, categorical: list[int], kinds: list[str], device: str, how: dict[str, Any]
+) -> Any:
+    """Bins in pages on disk; their folder is removed with them."""
+    folder = tempfile.mkdtemp(prefix="rankforce-")
+    try:
+        blocks = _iterate(source, categorical, kinds, device, str(Path(folder) / "pages"))
+        with plain_errors():
+            data = import_xgboost().ExtMemQuantileDMatrix(blocks, **how)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(data, shutil.rmtree, folder, ignore_errors=True)
+    return data
+
+
 def _iterate(
-    xgb: Any,
     source: Source,
     categorical: list[int],
     kinds: list[str],
     device: str,
-    folder: str | None,
+    prefix: str | None = None,
 ) -> Any:
     """Blocks of rows as XGBoost asks for them: again and again from the first."""
+    kind: Any = import_xgboost().core.DataIter
 
-    class Blocks(xgb.core.DataIter):  # type: ignore[misc]
+    class Blocks(kind):  # type: ignore[misc]
         def __init__(self) -> None:
-            prefix = None if folder is None else str(Path(folder) / "pages")
             super().__init__(cache_prefix=prefix, release_data=True)
             self._left: Iterator[tuple[int, Rows]] = iter(())
 

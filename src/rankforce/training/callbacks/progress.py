@@ -10,17 +10,20 @@ from rankforce.training.watch import Evaluation
 
 
 class Progress:
-    """A callback that shows steps as they come; `wish` and `stream` are those of a `Voice`."""
+    """A callback that shows steps as they come.
+
+    `wish` and `stream` are those of a `Voice`; `wish` may be one, too.
+    """
 
     def __init__(
         self,
         total: int,
-        wish: bool | None,
+        wish: bool | Voice | None,
         *,
         step: str = "tree",
         stream: TextIO | None = None,
     ) -> None:
-        self._voice = Voice(wish, stream=stream)
+        self._voice = wish if isinstance(wish, Voice) else Voice(wish, stream=stream)
         self._total, self._step = total, step
         # The first tree of this run, and when it was there: set-up is in its time.
         self._first: tuple[int, float] | None = None

@@ -1,0 +1,217 @@
+"""Training on a cluster, as its client sees it: data is shared out, and one model comes back.
+
+Every wait is bounded: by what workers, their processes and Dask's scheduler say of each other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pickle
+import queue
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rankforce.common.errors import RankforceError
+from rankforce.common.live_line import Voice
+from rankforce.common.notes import note
+from rankforce.models.model import Model
+from rankforce.training.callbacks.theirs import Wish
+from rankforce.training.cluster.crew import TICK_S, Crew, LostWorkerError
+from rankforce.training.cluster.deal import deal
+from rankforce.training.cluster.given import Given
+from rankforce.training.cluster.library import open_client
+from rankforce.training.cluster.messages import (
+    BEGUN,
+    CANCELLED,
+    DONE,
+    DOOR,
+    FAILURE,
+    NOTE,
+    NOW,
+    SAY,
+    Assignment,
+    Outcome,
+    Part,
+)
+from rankforce.training.cluster.task import remove, run_member
+from rankforce.training.cluster.versions import find_workers
+from rankforce.training.settings import Settings
+
+START_S = 300.0  # in which a worker has to begin: it may be busy with other tasks
+BLAME_S = 3.0  # in which the worker that is to blame tells, once another one has failed
+
+
+def fit_on_cluster(
+    settings: Settings, sets: Sequence[Given], *, base: Any, wish: Wish, callbacks: Sequence[Any]
+) -> Model:
+    """Train on the workers of `settings.cluster`; the training set comes first."""
+    check_settings(settings, callbacks)
+    voice = Voice(settings.progress)
+    with open_client(settings.cluster) as client:
+        crew = Crew(client, find_workers(client))
+        folder = f"rankforce-{secrets.token_hex(8)}"
+        try:
+            crew, parts = deal(crew, sets, folder, voice)
+            return _train(crew, settings, parts, base, wish, folder, voice)
+        finally:
+            voice.end()
+            client.run(remove, folder, wait=False, on_error="ignore")
+
+
+def check_settings(settings: Settings, callbacks: Sequence[Any]) -> None:
+    """Refuse what is trained on one machine only."""
+    lacking = {
+        f"members={settings.members!r}": settings.members is not None,
+        "callbacks": bool(callbacks),
+    }
+    for what, is_asked in lacking.items():
+        if is_asked:
+            raise RankforceError(f"{what} does not go with a cluster: leave one of them out")
+
+
+def _train(
+    crew: Crew,
+    settings: Settings,
+    parts: Sequence[list[Part]],
+    base: Any,
+    wish: Wish,
+    folder: str,
+    voice: Voice,
+) -> Model:
+    """Have every worker train; the model of the first."""
+    token = secrets.token_bytes(32)
+    hosts = [(worker.host, 0) for worker in crew.workers]
+    pack: Any = importlib.import_module("cloudpickle")
+
+    def assignment(rank: int, addresses: list[tuple[str, int]]) -> bytes:
+        threads = settings.threads or crew.workers[rank].threads
+        own = dataclasses.replace(settings, cluster=None, threads=threads)
+        packed: bytes = pack.dumps(
+            Assignment(own, base, wish, parts[rank], rank, addresses, token), protocol=5
+        )
+        return packed
+
+    run = _Run(crew, folder, voice)
+    with run.heard():
+        run.start(0, assignment(0, hosts))
+        port = run.wait_for_door()
+        for rank in range(1, len(crew)):
+            run.start(rank, assignment(rank, [(hosts[0][0], port), *hosts[1:]]))
+        return run.wait()
+
+
+class _Run:
+    """Tasks of a run, and what is heard of them."""
+
+    def __init__(self, crew: Crew, folder: str, voice: Voice) -> None:
+        self._crew, self._folder, self._voice = crew, folder, voice
+        self._messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._tasks: list[Any] = []
+        self._started: list[float] = []
+        self._begun: set[str] = set()
+        self._door: int | None = None
+        self._noted: set[str] = set()
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """While it is open, messages come in; afterwards no task is left."""
+        client = self._crew.client
+        client.subscribe_topic(self._folder, lambda event: self._messages.put(event[1]))
+        try:
+            yield
+        finally:
+            client.cancel([task for task in self._tasks if task.status == "pending"], force=True)
+            client.unsubscribe_topic(self._folder)
+
+    def start(self, rank: int, assignment: bytes) -> None:
+        """Have a worker train."""
+        worker = self._crew.workers[rank]
+        place = f"{worker.folder}/{self._folder}"
+        sent = self._crew.client.scatter(assignment, workers=[worker.address], hash=False)
+        key = f"{self._folder}-{rank}"
+        self._tasks.append(
+            self._crew.submit(rank, run_member, sent, place, self._folder, worker.id, key=key)
+        )
+        self._started.append(time.monotonic())
+
+    def wait_for_door(self) -> int:
+        """The port at which the first worker waits for the others."""
+        while self._door is None:
+            self._look()
+        return self._door
+
+    def wait(self) -> Model:
+        """The model, when all are done."""
+        while any(task.status == "pending" for task in self._tasks):
+            self._look()
+        self._look()
+        outcome: Outcome = self._tasks[0].result()
+        assert outcome.model is not None
+        model: Model = pickle.loads(outcome.model)
+        return model
+
+    def _look(self) -> None:
+        """Pass on what workers say; an error if one of them cannot go on."""
+        self._pass_on(TICK_S)
+        failed = self._failed()
+        if failed:
+            self._blame()
+        self._crew.check()
+        for worker, started in zip(self._crew.workers, self._started, strict=False):
+            if worker.address not in self._begun and time.monotonic() - started > START_S:
+                raise RankforceError(
+                    f"worker {worker.address} has not begun for {START_S:g} s: it is busy with "
+                    "other tasks"
+                )
+
+    def _pass_on(self, seconds: float) -> None:
+        try:
+            message = self._messages.get(timeout=seconds)
+        except queue.Empty:
+            return
+        self._hear(message)
+        while not self._messages.empty():
+            self._hear(self._messages.get())
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        kind, text = message["kind"], message.get("text", "")
+        if kind == BEGUN:
+            self._begun.add(message["worker"])
+        elif kind == DOOR:
+            self._door = message["port"]
+        elif kind == SAY:
+            self._voice.say(text)
+        elif kind == NOW:
+            self._voice.for_now(text, always=message["always"])
+        elif kind == NOTE and text not in self._noted:
+            self._noted.add(text)
+            note(text)
+
+    def _failed(self) -> list[tuple[str, Outcome]]:
+        """Workers that ended without having done their part, and how."""
+        found = []
+        self._crew.check_tasks(self._tasks)
+        for worker, task in zip(self._crew.workers, self._tasks, strict=False):
+            if task.status == "finished":
+                outcome: Outcome = task.result()
+                if outcome.kind != DONE:
+                    found.append((worker.address, outcome))
+        return found
+
+    def _blame(self) -> None:
+        """Raise the error of the worker that went wrong first, not of one that lost it."""
+        latest = time.monotonic() + BLAME_S
+        while time.monotonic() < latest and not any(o.is_cause for _, o in self._failed()):
+            self._pass_on(TICK_S)
+            self._crew.check()
+        failed = sorted(self._failed(), key=lambda one: not one[1].is_cause)
+        address, outcome = failed[0]
+        if outcome.kind == CANCELLED:
+            raise LostWorkerError(f"worker {address} was told to stop: by whom is not known")
+        if outcome.kind == FAILURE and "\n" in outcome.text:
+            raise RuntimeError(f"worker {address}: {outcome.text}")
+        raise RankforceError(f"worker {address}: {outcome.text}")
