@@ -24,6 +24,7 @@ from cluster_model import (
 
 NETWORKS = {"10 Gbit/s": 1.25e9, "1 Gbit/s": 1.25e8}
 WORKERS = (4, 16, 64, 256)
+BYTES = (1.2, 2.2, 3.2)  # a value
 DOCUMENTS = (10**9, 10**10)
 BILLION = Task(10**9)
 MONTH = 30 * 86400.0
@@ -46,10 +47,10 @@ def memory_table() -> str:
     rows = []
     for documents in DOCUMENTS:
         for workers in WORKERS:
-            sizes = [memory("data", Task(documents), workers, a_value=v) for v in (1.2, 2.2)]
+            sizes = [memory("data", Task(documents), workers, a_value=v) for v in BYTES]
             cells = [f"{size / 2**30:,.1f}" for size in sizes]
             rows.append([f"{documents:,}", str(workers), *cells])
-    return table(["documents", "workers", "1.2 bytes a value", "2.2 bytes a value"], rows)
+    return table(["documents", "workers", *(f"{size} bytes a value" for size in BYTES)], rows)
 
 
 def bytes_table(machine: Machine) -> str:
