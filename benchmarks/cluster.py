@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from cluster_model import Machine, Task, simulate
+from cluster_model import TEAM, Machine, Task, simulate
 from cluster_plan import table
 from cluster_worker import SWAPS
 from namespaces import Network, need_root
@@ -50,7 +50,8 @@ class Case(NamedTuple):
     def name(self) -> str:
         """As a table has it."""
         kind = ", integers" if self.task.levels else ""
-        return f"{self.mode}{kind}{', slow network' if self.slow else ''}"
+        mode = f"engine {self.mode}" if self.mode in TEAM else self.mode
+        return f"{mode}{kind}{', slow network' if self.slow else ''}"
 
 
 class Measured(NamedTuple):
@@ -101,29 +102,31 @@ class Lab:
     def warm_up(self, task: Task) -> None:
         """Compile what a team runs, where this has not been done; it may take a minute."""
         small = task._replace(documents=10_000)
-        job = {"mode": "team", "task": small, "rate": None}
-        self.ask("grow", 2, jobs=[job], trees=1)
+        jobs = [{"mode": mode, "task": small, "rate": None} for mode in TEAM]
+        self.ask("grow", 2, jobs=jobs, trees=1)
         self._end = time.monotonic() + LONGEST
 
-    def calibrate(self, task: Task, workers: int) -> Machine:
-        """How fast a core and the network are.
+    def calibrate(self, task: Task, workers: int) -> dict[str, Machine]:
+        """How fast a core and the network are, for LightGBM's trees and for our own.
 
         A tree on all documents and one on an eighth tell the time of a value from that of a bin.
         """
         parts = [task, task._replace(documents=task.documents // 8)]
-        alone = self.measure([Case("serial", 1, part) for part in parts])
-        looked = (2 * (task.leaves - 1) - 1) * task.features * task.bins
-        known = [
-            [statistics.mean(sum(sizes) for sizes in one.sizes) * task.features, looked]
-            for one in alone
-        ]
-        add, scan = np.linalg.solve(np.array(known), [one.processor for one in alone]).tolist()
         took = self.ask("swap", 2)[0]
         small, large = sorted(SWAPS)
         latency = took[str(small)]
-        wire = (took[str(large)] - latency) / (large - small)
+        bandwidth = (large - small) / (took[str(large)] - latency)
         message = self.ask("exchange", workers)[0]
-        return Machine(add, scan, 1 / wire, latency, message)
+        modes = ("serial", "histogram")
+        alone = self.measure([Case(mode, 1, part) for mode in modes for part in parts])
+        looked = (2 * (task.leaves - 1) - 1) * task.features * task.bins
+        machines = {}
+        for mode, pair in zip(modes, (alone[:2], alone[2:]), strict=True):
+            added = [statistics.mean(map(sum, one.sizes)) * task.features for one in pair]
+            known = np.array([[many, looked] for many in added])
+            add, scan = np.linalg.solve(known, [one.processor for one in pair]).tolist()
+            machines[mode] = Machine(add, scan, bandwidth, latency, message)
+        return machines
 
 
 def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
@@ -148,7 +151,7 @@ def compare(case: Case, found: Measured, machine: Machine) -> dict[str, float]:
 def all_cases(workers: int, task: Task) -> list[Case]:
     """LightGBM's library has no mode feature; its integers are wrong where 16 bits are too few."""
     few = task._replace(documents=65_535 // LEVELS, levels=LEVELS)
-    kinds = [("team", task), ("data", task), ("voting", task), ("data", few)]
+    kinds = [(mode, task) for mode in (*TEAM, "data", "voting")] + [("data", few)]
     free = [Case(mode, workers, one) for mode, one in kinds]
     return free + [case._replace(slow=True) for case in free if case.task is task]
 
@@ -187,12 +190,13 @@ def main() -> None:
     with Network(most) as network:
         lab = Lab(network, options.trees)
         lab.warm_up(task)
-        machine = lab.calibrate(task, most)
-        print(f"{task}\none core, and the network: {machine}\n\n{table(COLUMNS, [])}")
+        machines = lab.calibrate(task, most)
+        print(task, *(f"{mode}: {machine}" for mode, machine in machines.items()), sep="\n")
+        print(f"\n{table(COLUMNS, [])}")
         for workers in options.workers:
             cases = all_cases(workers, task)
             for case, one in zip(cases, lab.measure(cases), strict=True):
-                found = compare(case, one, machine)
+                found = compare(case, one, machines.get(case.mode, machines["serial"]))
                 results[f"{case.name}, {workers} workers"] = found
                 print(f"| {' | '.join(row(case, found))} |", flush=True)
     if options.json:

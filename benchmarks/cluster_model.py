@@ -4,10 +4,10 @@ A conversation is a list of rounds, a round a list of messages: who sends how ma
 Three modes are LightGBM 4.7's over sockets of its own, as its sources have them:
 `src/network/network.cpp` and `linker_topo.cpp` (who speaks to whom),
 `src/treelearner/data_parallel_tree_learner.cpp`, `voting_parallel_tree_learner.cpp`,
-`feature_parallel_tree_learner.cpp` and `parallel_tree_learner.h` (what is said for a split). The
-mode "team" is rankforce's: what LightGBM says in its mode "data", but each worker tells each other
-one directly, and the sums of leaves are ours. Bytes are those that messages carry, without the
-headers of packets.
+`feature_parallel_tree_learner.cpp` and `parallel_tree_learner.h` (what is said for a split). Two
+are rankforce's, over a team, where each worker speaks to each other one: its engine "lightgbm" says
+what LightGBM says in its mode data, "histogram" sums the histograms of its own trees. Bytes are
+those that messages carry, without the headers of packets.
 
 `cluster_plan.py` prints tables of it, `cluster.py` compares it with what workers really do.
 """
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MODES = ("team", "data", "voting", "feature")
+TEAM = ("histogram", "lightgbm")  # engines of rankforce
 
 ENTRY = {"plain": 16, "int32": 8, "int16": 4}  # bytes of a bin: its gradients and its hessians
 CATEGORIES = 32  # max_cat_threshold: a split has room for so many
@@ -184,19 +184,35 @@ def each_to_each(blocks: list[int]) -> list[Round]:
     [[Message(sender=0, receiver=1, bytes=36), Message(sender=1, receiver=0, bytes=26)]]
     """
     every = range(len(blocks))
+    if len(every) == 1:
+        return []
     return [[Message(s, r, HEAD + blocks[r]) for s in every for r in every if s != r]]
 
 
 # What is said for a tree
 
 
+def add_up(numbers: int, workers: int) -> list[Round]:
+    """A team's sum of 64-bit numbers: each worker adds up a part of them, and tells it to all.
+
+    >>> [[message.bytes - HEAD for message in step] for step in add_up(3, 2)]
+    [[8, 16], [16, 8]]
+    """
+    parts = [8 * many for many in deal(numbers, workers)]
+    every = range(workers)
+    told = [Message(s, r, HEAD + parts[s]) for s in every for r in every if s != r]
+    return [*each_to_each(parts), told] if told else []
+
+
 def around_tree(mode: str, task: Task, workers: int) -> list[Round]:
     """The sums of the root, and what a mode says beside, once a tree."""
-    if mode == "team":
-        # The root, how large forces are, forces and hessians of leaves with what rounding lost of
-        # them, whether to go on.
-        sizes = [ROOT, VALUE + 2 * 8, VALUE + 4 * 8 * task.leaves, VALUE]
-        return [step for size in sizes for step in each_to_each([size] * workers)]
+    if mode in TEAM:
+        # How large forces are, those of leaves with what rounding lost of them, whether to go on.
+        sizes = [VALUE + 2 * 8, VALUE + 4 * 8 * task.leaves, VALUE]
+        rounds = [step for size in sizes for step in each_to_each([size] * workers)]
+        if mode == "lightgbm":
+            return rounds + each_to_each([ROOT] * workers)
+        return rounds + add_up(3, workers) + add_up(1, workers)  # root; rows of the last leaves
     largest = 2 * allgather([8] * workers) if task.levels else []
     if mode == "feature":
         return largest
@@ -219,14 +235,17 @@ def entry_bytes(task: Task, documents: float) -> int:
 def split_rounds(mode: str, task: Task, workers: int, documents: float, leaves: int) -> list[Round]:
     """What is said to find splits of one leaf (the root) or two, the smaller with `documents`.
 
-    team, data: the smaller leaf's histograms are summed, each worker gets its features'. voting:
-    the best features of each leaf are told to all, and only their histograms are summed. Then, and
-    in the mode feature that alone, everybody tells everybody its best split.
+    histogram: the smaller leaf's histograms are summed, and everybody gets all sums. lightgbm,
+    data: each worker gets its features' sums. voting: the best features of each leaf are told to
+    all, and only their histograms are summed. Then, and in the mode feature that alone, everybody
+    tells everybody its best split.
     """
+    if mode == "histogram":  # 2^n bins a feature, one number for both sums; and how many rows
+        return add_up(task.features * (1 << (task.bins - 1).bit_length()) + 1, workers)
     one = (task.bins - 1) * entry_bytes(task, documents)
     shares = [one * many for many in deal(task.features, workers)]
     splits = [2 * SPLIT] * workers
-    if mode == "team":
+    if mode == "lightgbm":
         return each_to_each(shares) + each_to_each(splits)
     if mode == "data":
         return reduce_scatter(shares) + allgather(splits)
@@ -271,7 +290,8 @@ def work_of_split(
     """
     rows = documents if mode == "feature" else documents / workers
     features = task.features / workers if mode == "feature" else task.features
-    looked = task.features if mode == "voting" else task.features / workers
+    is_all = mode in ("voting", "histogram")
+    looked = task.features if is_all else task.features / workers
     return rows * features * machine.add + leaves * looked * task.bins * machine.look
 
 
@@ -335,7 +355,7 @@ def simulate(
     """
     rng = np.random.default_rng(seed)
     pace = np.ones(workers) if slow is None else slow
-    clock = Clock(workers, machine if mode == "team" else machine._replace(message=0.0))
+    clock = Clock(workers, machine if mode in TEAM else machine._replace(message=0.0))
     for step in around_tree(mode, task, workers):
         clock.speak(np.array(step))
     total = 0.0
@@ -352,6 +372,20 @@ def simulate(
         for said in known[kind]:
             clock.speak(said)
     return Cost(float(clock.ready.max()), total, clock.sent)
+
+
+def most_workers(task: Task, machine: Machine) -> float:
+    """Workers of a team beyond which a tree takes longer again.
+
+    With W of them a worker works for 1/W of the time that it would alone, and has W - 1 messages
+    for each of the two exchanges of a search for splits.
+
+    >>> machine = Machine(add=1.0, look=0.0, bandwidth=1.0, latency=0.0, message=0.5)
+    >>> most_workers(Task(100, features=1, leaves=2), machine)
+    10.0
+    """
+    alone = simulate("lightgbm", task, machine, 1).work
+    return math.sqrt(alone / (2 * (task.leaves - 1) * machine.message))
 
 
 # Memory, and what a lost worker costs

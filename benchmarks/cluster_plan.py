@@ -12,10 +12,19 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from cluster_model import Machine, Task, best_interval, memory, simulate, time_with_losses
+from cluster_model import (
+    Machine,
+    Task,
+    best_interval,
+    memory,
+    most_workers,
+    simulate,
+    time_with_losses,
+)
 
 NETWORKS = {"10 Gbit/s": 1.25e9, "1 Gbit/s": 1.25e8}
 WORKERS = (4, 16, 64, 256)
+BYTES = (1.2, 2.2, 3.2)  # a value
 DOCUMENTS = (10**9, 10**10)
 BILLION = Task(10**9)
 MONTH = 30 * 86400.0
@@ -38,15 +47,16 @@ def memory_table() -> str:
     rows = []
     for documents in DOCUMENTS:
         for workers in WORKERS:
-            sizes = [memory("data", Task(documents), workers, a_value=v) for v in (1.2, 2.2)]
+            sizes = [memory("data", Task(documents), workers, a_value=v) for v in BYTES]
             cells = [f"{size / 2**30:,.1f}" for size in sizes]
             rows.append([f"{documents:,}", str(workers), *cells])
-    return table(["documents", "workers", "1.2 bytes a value", "2.2 bytes a value"], rows)
+    return table(["documents", "workers", *(f"{size} bytes a value" for size in BYTES)], rows)
 
 
 def bytes_table(machine: Machine) -> str:
     """MB that the busiest worker sends for a tree; how many documents there are does not matter."""
-    kinds = {"team": ("team", 0), "data": ("data", 0), "data, integers": ("data", 32)}
+    kinds = {'engine="histogram"': ("histogram", 0), 'engine="lightgbm"': ("lightgbm", 0)}
+    kinds |= {"data": ("data", 0), "data, integers": ("data", 32)}
     kinds |= {"voting": ("voting", 0), "feature": ("feature", 0)}
     rows = []
     for workers in (2, 3, *WORKERS):
@@ -60,7 +70,7 @@ def bytes_table(machine: Machine) -> str:
 
 def seconds_table(machine: Machine) -> str:
     """Seconds of a tree, and how much of them is work."""
-    kinds = [(mode, network) for network in NETWORKS for mode in ("team", "data", "voting")]
+    kinds = [(mode, network) for network in NETWORKS for mode in ("lightgbm", "data", "voting")]
     head = ["documents", "workers", "work", *(f"{mode}, {network}" for mode, network in kinds)]
     rows = []
     for documents in DOCUMENTS:
@@ -78,14 +88,14 @@ def straggler_table(machine: Machine) -> str:
     """How many times longer a tree takes than with workers that are all alike."""
     rows = []
     for workers in WORKERS:
-        even = simulate("team", BILLION, machine, workers).seconds
+        even = simulate("lightgbm", BILLION, machine, workers).seconds
         one = np.arange(workers) == 0
         costs = [
-            simulate("team", BILLION, machine, workers, slow=np.where(one, times, 1.0))
+            simulate("lightgbm", BILLION, machine, workers, slow=np.where(one, times, 1.0))
             for times in (1.5, 2.0)
         ]
         costs += [
-            simulate("team", BILLION, machine, workers, jitter=jitter) for jitter in (0.1, 0.3)
+            simulate("lightgbm", BILLION, machine, workers, jitter=jitter) for jitter in (0.1, 0.3)
         ]
         rows.append([str(workers), *(f"{cost.seconds / even:.2f}" for cost in costs)])
     head = ["workers", "one at 2/3 of the speed", "one at half", "jitter 0.1", "jitter 0.3"]
@@ -96,7 +106,7 @@ def loss_table(machine: Machine) -> str:
     """Hours of 1,000 trees, where each machine is lost once in 30 days on average."""
     rows = []
     for workers in WORKERS:
-        tree = simulate("team", BILLION, machine, workers).seconds
+        tree = simulate("lightgbm", BILLION, machine, workers).seconds
         mean = MONTH / workers
         best = max(round(best_interval(tree, save=5.0, mean=mean)), 1)
         hours = [
@@ -118,7 +128,7 @@ def main() -> None:
     parser.add_argument("--look", type=float, default=5e-9, help="seconds a bin, of one core")
     parser.add_argument("--cores", type=int, default=16, help="of a worker")
     parser.add_argument("--latency", type=float, default=50e-6, help="seconds of a message")
-    parser.add_argument("--message", type=float, default=20e-6, help="seconds of ours for it")
+    parser.add_argument("--message", type=float, default=45e-6, help="seconds of ours for it")
     options = parser.parse_args()
     machine = Machine(
         options.add / options.cores,
@@ -131,7 +141,10 @@ def main() -> None:
     print(f"GiB of a worker\n\n{memory_table()}\n")
     print(f"MB sent for a tree by the worker that sends most\n\n{bytes_table(machine)}\n")
     print(f"Seconds of a tree (share of work)\n\n{seconds_table(machine)}\n")
-    print(f"Times as long with stragglers, 10 Gbit/s\n\n{straggler_table(machine)}\n")
+    for documents in DOCUMENTS:
+        most = most_workers(Task(documents), machine)
+        print(f"A team is fastest with {most:.0f} workers for {documents:,} documents.")
+    print(f"\nTimes as long with stragglers, 10 Gbit/s\n\n{straggler_table(machine)}\n")
     print(f"1,000 trees; 10 minutes to start again, 5 s to save\n\n{loss_table(machine)}")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from cluster_model import Task
+from cluster_model import TEAM, Task
 from namespaces import address, free, limit
 
 DEVICE = Path("/sys/class/net/eth0/statistics")
@@ -54,7 +54,7 @@ def grow(spec: dict[str, Any]) -> list[dict[str, Any]]:
         rows = make_rows(task._replace(levels=0), spec["workers"], spec["rank"])
         if job["rate"]:
             limit(job["rate"])
-        ways = with_team if job["mode"] == "team" else with_sockets
+        ways = with_team if job["mode"] in TEAM else with_sockets
         found.append(ways(spec | job | {"port": spec["port"] + place}, task, *rows))
         if job["rate"]:
             free()
@@ -104,7 +104,7 @@ def with_team(
         num_leaves=task.leaves,
         min_child_samples=1,
         min_child_weight=0.0,
-        engine="lightgbm",
+        engine=spec["mode"],
         threads=1,
         progress=False,
     )
@@ -117,8 +117,10 @@ def with_team(
 
 def meet(spec: dict[str, Any]) -> Any:
     """The team of all workers."""
-    from rankforce.common.team import join_team
+    from rankforce.common.team import ALONE, join_team
 
+    if spec["workers"] == 1:
+        return contextlib.nullcontext(ALONE)
     places = [(address(w), spec["port"]) for w in range(spec["workers"])]
     return join_team(spec["rank"], places, token=spec["token"].encode(), timeout=WAIT)
 

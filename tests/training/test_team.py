@@ -200,6 +200,13 @@ def test_an_engine_that_cannot_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
         )
 
 
+def test_more_rows_than_lightgbm_counts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = make_sets()[0].rows
+    monkeypatch.setattr("rankforce.engines.lightgbm.engine.MOST_ROWS", rows - 1)
+    for error in in_threads(2, lambda team: train_part(team, SHORT | {"engine": "lightgbm"})):
+        assert f"of all workers, not {rows:,}: train on fewer of them" in str(error)
+
+
 def test_a_query_at_two_workers_is_refused() -> None:
     train, _ = make_sets()
     parts = [train.take_queries(np.arange(5)), train.take_queries(np.arange(4, 9))]

@@ -54,6 +54,7 @@ from rankforce.models.forest.walk import route_some
 
 # Few documents, rounded by chance, may all come out as 0: then the dice are thrown again.
 ATTEMPTS = 5
+MOST_ROWS = 2**31 - 1  # of all workers together
 
 
 class LightGBM:
@@ -88,6 +89,7 @@ class LightGBM:
         self._seed = seed
         self._threads = threads
         self._team, self._network = team, Network(team)
+        check_rows(sum(team.gather(features.shape[0])))
         # LightGBM reads integer histograms of several machines with the width that its own rows
         # need: they are sums of whole numbers there, which are exact as well.
         self._is_whole = self._histograms.quantised and team.size > 1
@@ -258,6 +260,22 @@ class LightGBM:
         if isinstance(self._features, Binned):
             return self._features.edges.ranges
         return feature_infos(self._booster.model_to_string(num_iteration=1).partition("\n\n")[0])
+
+
+def check_rows(rows: int) -> None:
+    """Refuse more rows than LightGBM can count: its trees would be wrong (its issue 5861).
+
+    >>> check_rows(3_000_000_000)
+    Traceback (most recent call last):
+        ...
+    rankforce.RankforceError: LightGBM counts up to 2,147,483,647 documents of all workers, not
+    3,000,000,000: train on fewer of them
+    """
+    if rows > MOST_ROWS:
+        raise RankforceError(
+            f"LightGBM counts up to {MOST_ROWS:,} documents of all workers, not {rows:,}: train on "
+            "fewer of them"
+        )
 
 
 def note_negative(features: Any, names: list[str], categorical: list[int]) -> None:
