@@ -101,7 +101,7 @@ def test_errors_name_the_new_format_among_the_choices(jsonl):
     write(small(), jsonl / "a.txt")
     with pytest.raises(ValueError, match=r"choose 'letor', 'parquet', 'csv', 'bins' or 'jsonl'$"):
         rf.read(jsonl / "a.txt", format="xml")
-    with pytest.raises(ValueError, match=r"choose one of letor, parquet, csv, jsonl$"):
+    with pytest.raises(ValueError, match=r"choose one of letor, parquet, csv, bins, jsonl$"):
         write(small(), jsonl / "a.xyz")
 
 
@@ -111,7 +111,7 @@ def test_the_command_line_knows_the_new_format(jsonl, capsys):
         main(["convert", "--help"])
     words = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert "--to {letor,parquet,csv,bins,jsonl,qrels}" in words
-    assert "--from {letor,parquet,csv,jsonl}" in words
+    assert "--from {letor,parquet,csv,bins,jsonl}" in words
     assert "LETOR/SVMlight text, Parquet, CSV or JSON lines" in words
     assert ".txt, .parquet, .csv, .jsonl or .qrels" in words
     assert main(["convert", str(jsonl / "a.txt"), str(jsonl / "a.jsonl"), "--quiet"]) == 0
@@ -120,7 +120,7 @@ def test_the_command_line_knows_the_new_format(jsonl, capsys):
         main(["convert", "a", "b", "--to", "xml"])
     assert "'jsonl'" in capsys.readouterr().err
     assert main(["convert", str(jsonl / "a.txt"), str(jsonl / "a.xyz"), "--quiet"]) == 2
-    assert "choose one of letor, parquet, csv, jsonl\n" in capsys.readouterr().err
+    assert "choose one of letor, parquet, csv, bins, jsonl\n" in capsys.readouterr().err
 
 
 def test_a_format_may_be_a_folder(tmp_path, monkeypatch):
