@@ -28,7 +28,6 @@ SPLIT = 3 * 4 + 7 * 8 + 2 * 4 + 2 * 8 + 2 + 4 * CATEGORIES
 VOTE = 24  # sizeof(LightSplitInfo)
 ROOT, ROOT_QUANTISED = 24, 32  # documents, gradients, hessians; then integer sums too
 RING = 10 * 1024 * 1024  # bytes from which rings replace halving and doubling
-SMALL = 4096  # bytes up to which all is sent to all and summed there
 HEAD = 16  # of a message of a team
 VALUE = 45  # about what a value of a team takes beside its numbers
 
@@ -400,6 +399,16 @@ def memory(mode: str, task: Task, workers: int, *, a_value: float) -> float:
     rows = task.documents if mode == "feature" else task.documents / workers
     histograms = task.leaves * task.features * task.bins * ENTRY["plain"]
     return rows * (task.features * a_value + 100) + histograms
+
+
+def documents_held(task: Task, size: float, *, a_value: float) -> int:
+    """Documents that fit one machine's memory, beside the histograms.
+
+    >>> documents_held(Task(0, features=10, bins=4, leaves=3), 12920, a_value=1)
+    100
+    """
+    beside = memory("data", task._replace(documents=0), 1, a_value=a_value)
+    return int((size - beside) / (task.features * a_value + 100))
 
 
 def time_with_losses(

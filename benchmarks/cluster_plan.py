@@ -16,6 +16,7 @@ from cluster_model import (
     Machine,
     Task,
     best_interval,
+    documents_held,
     memory,
     most_workers,
     simulate,
@@ -24,6 +25,7 @@ from cluster_model import (
 
 NETWORKS = {"10 Gbit/s": 1.25e9, "1 Gbit/s": 1.25e8}
 WORKERS = (4, 16, 64, 256)
+MEMORY = 256 << 30
 BYTES = (1.2, 2.2, 3.2)  # a value
 DOCUMENTS = (10**9, 10**10)
 BILLION = Task(10**9)
@@ -138,7 +140,10 @@ def main() -> None:
         options.message,
     )
     print(f"{BILLION}\n{machine}\n")
-    print(f"GiB of a worker\n\n{memory_table()}\n")
+    for size in BYTES:
+        held = documents_held(BILLION, MEMORY, a_value=size)
+        print(f"{MEMORY >> 30} GiB hold {held:,} documents at {size} bytes a value")
+    print(f"\nGiB of a worker\n\n{memory_table()}\n")
     print(f"MB sent for a tree by the worker that sends most\n\n{bytes_table(machine)}\n")
     print(f"Seconds of a tree (share of work)\n\n{seconds_table(machine)}\n")
     for documents in DOCUMENTS:
