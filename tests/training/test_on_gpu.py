@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.data.binned import make_bins
 from rankforce.engines.xgboost import engine, matrix
 from rankforce.models.forest import on_gpu as walk_there
 from rankforce.models.forest.on_gpu import GpuRows
@@ -56,6 +57,17 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "check_cuda", lambda: None)
     fixed = engine._fixed
     monkeypatch.setattr(engine, "_fixed", lambda *given: fixed(*given[:-1], "cpu"))
+
+
+@devices
+def test_rows_of_bins(device: str) -> None:
+    bins = make_bins(TRAIN.features, most=20)
+    ranker = rf.Ranker(**PARAMS).fit(rf.RankingData(bins, TRAIN.labels, group=TRAIN.group))
+    rows, raw = (GpuRows(device_of(device), one) for one in (bins, TRAIN.features))
+    for tree in ranker.model_.trees:
+        leaf, counts = rows.route(tree)
+        assert (rows._device.download(leaf == raw.route(tree)[0])).all()
+        assert (counts == tree.details["leaf_count"]).all()
 
 
 @devices

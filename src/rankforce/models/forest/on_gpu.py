@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.data.sources import as_source
+from rankforce.data.binned import Binned
+from rankforce.data.sources import Blocks, as_source, block_rows
 from rankforce.kernels.cuda.launch import as_bytes
 from rankforce.models.forest.tree import Tree, stack
 
@@ -40,12 +41,27 @@ class Sums(NamedTuple):
     second: Floats
 
 
+def _numbers(features: Any) -> Blocks:
+    """Rows of features; for those in bins, the largest number of each bin."""
+    if not isinstance(features, Binned):
+        yield from as_source(features).blocks()
+        return
+    limits = features.limits
+    step = block_rows(features.shape[1])
+    for first in range(0, features.shape[0], step):
+        rows = features.codes(slice(first, first + step))
+        for column, own in zip(features.columns.tolist(), limits, strict=True):
+            codes = rows[:, column]
+            known = np.nan_to_num(codes).astype(np.int64)
+            rows[:, column] = np.where(np.isnan(codes), codes, own[known])
+        yield first, rows
+
+
 class GpuRows:
     """Features on the device, and the scores of their rows: in double precision, and rounded."""
 
     def __init__(self, device: Any, features: Any) -> None:
-        source = as_source(features)
-        self.rows, self.width = source.shape
+        self.rows, self.width = features.shape
         self._device = device
         try:
             self.values = device.empty(self.rows * self.width, np.float32)
@@ -55,7 +71,7 @@ class GpuRows:
                 f"{self.rows:,} rows of {self.width} features take {size:.1f} GB of the GPU's "
                 "memory, which has less: leave device out, or give fewer"
             ) from None
-        for first, block in source.blocks():
+        for first, block in _numbers(features):
             begin, end = first * self.width, (first + len(block)) * self.width
             self.values[begin:end] = device.upload(np.asarray(block, np.float32).reshape(-1))
         self.scores, self.rounded = device.zeros(self.rows, np.float64), None
