@@ -40,7 +40,9 @@ def test_examples_run_and_print_what_is_shown(
     data = rf.make_data("mslr", queries=5, seed=3)
     bare = rf.RankingData(data.features, group=data.group, feature_names=data.feature_names)
     write(bare, tmp_path / "test.csv")
-    names: dict[str, Any] = {"sizes": [3, 2]}
+    (tmp_path / "shards").mkdir()
+    write(data, tmp_path / "shards" / "part.0.parquet")
+    names: dict[str, Any] = {"sizes": [3, 2], "client": None}
     columns = {"search_id": [7, 7], "stars": [1, 0], "bm25": [3.5, 2.5], "title": ["a", "b"]}
     names["frame"] = pd.DataFrame(columns)
     names |= {"old_scores": [1, 2, 3, 4, 5], "new_scores": [5, 4, 3, 2, 1]}
