@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import rankforce as rf
+from rankforce.data.binned import make_bins
 from tests.training.cluster.small import (
     FEATURES,
     SETTINGS,
@@ -21,6 +22,7 @@ from tests.training.cluster.small import (
     write_folder,
 )
 
+distributed = pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
 
@@ -48,15 +50,14 @@ def test_lightgbm_is_as_good(client: Any) -> None:
     ranker = rf.Ranker(**SETTINGS | {"n_estimators": 20}, engine="lightgbm", cluster=client)
     ranker.fit(as_data(TRAIN), eval_set=[as_data(VALID)], **WATCH)
     alone = fit_alone(TRAIN, VALID, engine="lightgbm", n_estimators=20)
-    tests = rf.compare(
-        {"cluster": ranker.predict(as_data(VALID)), "alone": alone.predict(as_data(VALID))},
-        VALID["label"].to_numpy(),
-        qid=VALID["qid"].to_numpy(),
-        metric="ndcg@5",
+    labels, qid = VALID["label"].to_numpy(), VALID["qid"].to_numpy()
+    first, second = (
+        rf.metric("ndcg@5")(one.predict(VALID[FEATURES]), labels, qid=qid)
+        for one in (ranker, alone)
     )
-    print(tests)
-    first, second = (one.evals_result_["valid_0"]["ndcg@5"][-1] for one in (ranker, alone))
-    assert abs(first - second) < 0.05, (first, second)
+    noise = np.std(first - second) / np.sqrt(len(first))
+    assert abs(np.mean(first - second)) <= 2.0 * noise
+    assert np.mean(first) > 0.7
 
 
 def test_a_dask_frame_with_queries_cut_in_two(
@@ -96,17 +97,78 @@ def test_a_folder_of_files(client: Any, alone: rf.Ranker, tmp_path: Path) -> Non
     check_same(ranker, alone)
 
 
+def test_a_rerun_goes_on_with_any_number_of_workers(client: Any, tmp_path: Path) -> None:
+    frames = dd.from_pandas(TRAIN, npartitions=3), dd.from_pandas(VALID, npartitions=1)
+
+    def fit(trees: int, cluster: Any) -> rf.Ranker:
+        given = SETTINGS | {"n_estimators": trees, "checkpoint": tmp_path / "part"}
+        return rf.Ranker(**given, cluster=cluster).fit(frames[0], eval_set=[frames[1]], **WATCH)
+
+    fit(5, client)
+    how = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as other:
+        check_same(fit(8, other), fit_alone(TRAIN, VALID))
+
+
+def test_places_are_those_of_the_client(
+    client: Any, alone: rf.Ranker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint and a base by names that are relative to where the client is."""
+    monkeypatch.chdir(tmp_path)
+    given = SETTINGS | {"n_estimators": 3, "cluster": client}
+    rf.Ranker(**given, checkpoint="part").fit(as_data(TRAIN))
+    assert len(rf.load(tmp_path / "part").model_.trees) == 3
+    more = rf.Ranker(**given, base="part").fit(as_data(TRAIN))
+    assert len(more.model_.trees) == 6
+
+
+def test_columns_of_categories(client: Any, tmp_path: Path) -> None:
+    """Values that only some of the files have get the same codes at all workers."""
+    frame = TRAIN.assign(shop=np.where(TRAIN["qid"] < 30, "a", "b"))
+    frame.loc[::3, "shop"] = "c"
+    frame["shop"] = frame["shop"].astype("category")
+    folder = write_folder(frame, tmp_path / "train", 4)
+    ranker = rf.Ranker(**SETTINGS, cluster=client).fit(folder, eval_set=[folder], **WATCH)
+    assert sorted(ranker.model_.categories[len(FEATURES)]) == ["a", "b", "c"]
+    assert ranker.evals_result_["training"]["ndcg@5"][-1] > 0.7
+
+
+def test_settings_and_columns(client: Any) -> None:
+    """Sampling, early stopping, weights, scores to start from: as on one machine."""
+    draws = np.random.default_rng(0).random((2, len(TRAIN)))
+    given = {"weight": draws[0], "init_score": draws[1], "feature_names": FEATURES}
+    settings = SETTINGS | {"n_estimators": 60, "subsample": 0.6, "subsample_by": "query"}
+    settings |= {"colsample_bytree": 0.5, "objective": "lambdagap-x+", "seed": 3}
+    few = as_data(VALID[VALID["qid"] < 1003]), as_data(VALID)
+
+    def fit(features: Any, **more: Any) -> rf.Ranker:
+        data = rf.RankingData(features, TRAIN["label"], qid=TRAIN["qid"], **given)
+        return rf.Ranker(**settings, **more).fit(
+            data, eval_set=few, eval_metric=best_label, early_stopping_rounds=3
+        )
+
+    together = fit(as_data(TRAIN).features, cluster=client)
+    alone = fit(make_bins(as_data(TRAIN).features, seed=3))
+    check_same(together, alone)
+    assert len(together.model_.trees) < 60
+    assert together.best_iteration_ == alone.best_iteration_
+
+
+def best_label(scores: Any, labels: Any) -> float:
+    return float(labels[np.argmax(scores)])
+
+
 def test_from_the_command_line(
     client: Any, alone: rf.Ranker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from rankforce.cli import main
 
     folder = write_folder(TRAIN, tmp_path / "train", 3)
-    VALID.to_parquet(tmp_path / "valid.parquet", index=False)
+    other = write_folder(VALID, tmp_path / "valid", 1)
     told = ["--metric", "ndcg@5", "--trees", "8", "--num-leaves", "7", "--learning-rate", "0.2"]
     told += ["-k", "5", "--set", "min_child_samples=5", "--quiet"]
     told += ["--dask", client.scheduler.address, "--out", str(tmp_path / "run")]
-    told += ["--train", str(folder), "--valid", str(tmp_path / "valid.parquet")]
+    told += ["--train", str(folder), "--valid", str(other)]
     assert main(["train", *told]) == 0
     assert "valid_0  ndcg@5" in capsys.readouterr().out
     check_same(rf.load(tmp_path / "run"), alone)

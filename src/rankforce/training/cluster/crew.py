@@ -56,6 +56,20 @@ class Crew:
         found: list[Any] = self.client.gather(list(futures))
         return found
 
+    def wait_until_free(self, seconds: float) -> None:
+        """Wait until every worker takes a task, so many seconds at most."""
+        tasks = [self.submit(rank, bool) for rank in range(len(self))]
+        latest = time.monotonic() + seconds
+        while busy := [n for n, task in enumerate(tasks) if task.status == "pending"]:
+            self.check()
+            self.check_tasks(tasks)
+            if time.monotonic() > latest:
+                address = self.addresses[busy[0]]
+                raise RankforceError(
+                    f"worker {address} has been busy with other tasks for {seconds:g} s"
+                )
+            time.sleep(TICK_S)
+
     def check_tasks(self, futures: Sequence[Any]) -> None:
         """Refuse to wait for what went wrong, or was dropped with a worker that is gone."""
         if any(future.status not in ("pending", "finished", "error") for future in futures):
@@ -80,19 +94,17 @@ class Crew:
             raise RankforceError(f"the scheduler of the cluster is gone: {error}") from None
         for address in self.addresses:
             if address not in there:
-                raise LostWorkerError(f"worker {address} is gone: it ended or was killed")
+                raise RankforceError(
+                    f"worker {address} is gone: it ended, was killed, or is cut off"
+                )
             seen = float(there[address].get("last_seen", now))
             if seen != self._heard[address][0]:
                 self._heard[address] = seen, now
             elif now - self._heard[address][1] > SILENT_S:
-                raise LostWorkerError(
+                raise RankforceError(
                     f"worker {address} has not been heard of for {SILENT_S:g} s: it is frozen, or "
                     "the network is down"
                 )
-
-
-class LostWorkerError(RankforceError):
-    """A worker that was needed is not there any more."""
 
 
 def check_future(future: Any) -> None:
@@ -104,7 +116,7 @@ def check_future(future: Any) -> None:
         raise RankforceError(f"the cluster has {status} a task: is its scheduler still there?")
     error = future.exception()
     if type(error).__name__ == "KilledWorker":
-        raise LostWorkerError(f"workers were killed, one after the other: {error}")
+        raise RankforceError(f"workers were killed, one after the other: {error}")
     if isinstance(error, RankforceError):
         raise error
     reason = str(error).partition("\n")[0]

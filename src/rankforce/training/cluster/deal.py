@@ -45,6 +45,8 @@ def deal(
             f"{len(shares)} {what}"
         )
     crew = crew.first(len(shares))
+    rows = [sum(pile.rows[number] for number in share) for share in shares]
+    voice.say(f"{len(crew)} workers, with about {min(rows):,} to {max(rows):,} rows each")
     parts = [pile.send(crew, shares, folder)]
     for one in others:
         if one.is_training:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,27 +12,35 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.shards import Shards
-from rankforce.training.eval_sets import each_own, is_same_pair, name_sets
+from rankforce.training.eval_sets import (
+    each_own,
+    is_same_pair,
+    name_sets,
+    split_qid,
+    weights,
+)
 from rankforce.training.run import ScoredSet
 
 # What a Dask collection may have beside features, by the argument of `fit` that has it.
 COLUMNS = {"y": "label", "qid": "query", "sample_weight": "weight", "init_score": "init_score"}
 
 
-class Folder(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Folder:
     """Files on storage that the client need not see, and what `rf.read` is told of them."""
 
     path: str
-    told: Mapping[str, Any] = {}
+    told: Mapping[str, Any]
 
 
-class Blocks(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Blocks:
     """Dask collections: features, and what belongs to them, by the names of `COLUMNS`."""
 
     features: Any
-    columns: Mapping[str, Any] = {}
-    names: Sequence[str] | None = None  # of the columns of an array
-    categorical: Sequence[Any] = ()
+    columns: Mapping[str, Any]
+    names: Sequence[str] | None  # of the columns of an array
+    categorical: Sequence[Any]
 
 
 class Given(NamedTuple):
@@ -84,7 +93,9 @@ def describe(
             raise RankforceError(f"{what} does not go with {_shown(X)}: leave it out")
         return X
     if not is_collection(X):
-        return RankingData(X, y, **_for_memory(given))
+        X, qid = split_qid(X, given.pop("qid", None), given.get("group"))
+        counts = weights(given.pop("sample_weight", None), qid, given.get("group"))
+        return RankingData(X, y, qid=qid, **given | counts)
     names, categorical = given.pop("feature_names", None), given.pop("categorical", ())
     beside = ({} if y is None else {"y": y}) | given
     for name, values in beside.items():
@@ -102,11 +113,6 @@ def describe(
 
 def _shown(what: Any) -> str:
     return f"the folder {what.path}" if isinstance(what, Folder) else "a RankingData"
-
-
-def _for_memory(given: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"sample_weight": "weight"}
-    return {renamed.get(name, name): values for name, values in given.items()}
 
 
 def sets_elsewhere(
@@ -132,8 +138,7 @@ def sets_elsewhere(
             what = describe(*pair, **own)
         except ValueError as error:
             raise RankforceError(f"eval_set[{number}]: {error}") from None
-        start = what.init_score if isinstance(what, RankingData) else None
-        sets.append(Given("", what, start))
+        sets.append(Given("", what))
     called = name_sets(names, is_train)
     return [sets[0], *(one._replace(name=name) for one, name in zip(sets[1:], called, strict=True))]
 

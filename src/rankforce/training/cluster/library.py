@@ -66,8 +66,13 @@ def _where(cluster: Any) -> dict[str, Any]:
     )
 
 
+def is_open(client: Any) -> bool:
+    """Whether a client has a scheduler."""
+    return bool(client.status == "running")
+
+
 def _check_client(client: Any) -> None:
     if client.asynchronous:
         raise RankforceError("cluster is a client with asynchronous=True: give one without")
-    if client.status != "running":
+    if not is_open(client):
         raise RankforceError(f"cluster is a client that is {client.status}: give one that is open")

@@ -14,8 +14,8 @@ from rankforce.training.settings import Settings
 
 # Kinds of messages: lines that stay, lines for now, what a user should know, what went wrong;
 SAY, NOW, NOTE, ERROR, FAILURE = "say", "now", "note", "error", "failure"
-# that a worker has begun, the port at which the first one waits for others, how it ended.
-BEGUN, DOOR, DONE, CANCELLED = "begun", "door", "done", "cancelled"
+# the port at which the first worker waits for others, how it ended.
+DOOR, DONE, CANCELLED = "door", "done", "cancelled"
 
 ASSIGNMENT, RESULT = "assignment.pickle", "model.pickle"  # files of a worker's process
 

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import pickle
 import queue
 import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.live_line import Voice
 from rankforce.common.notes import note
+from rankforce.models.load import load_model
 from rankforce.models.model import Model
 from rankforce.training.callbacks.theirs import Wish
-from rankforce.training.cluster.crew import TICK_S, Crew, LostWorkerError
+from rankforce.training.cluster.crew import TICK_S, Crew
 from rankforce.training.cluster.deal import deal
 from rankforce.training.cluster.given import Given
-from rankforce.training.cluster.library import open_client
+from rankforce.training.cluster.library import is_open, open_client
 from rankforce.training.cluster.messages import (
-    BEGUN,
     CANCELLED,
     DONE,
     DOOR,
@@ -41,7 +43,7 @@ from rankforce.training.cluster.task import remove, run_member
 from rankforce.training.cluster.versions import find_workers
 from rankforce.training.settings import Settings
 
-START_S = 300.0  # in which a worker has to begin: it may be busy with other tasks
+START_S = 300.0  # in which workers have to begin: they may be busy with other tasks
 BLAME_S = 3.0  # in which the worker that is to blame tells, once another one has failed
 
 
@@ -50,6 +52,7 @@ def fit_on_cluster(
 ) -> Model:
     """Train on the workers of `settings.cluster`; the training set comes first."""
     check_settings(settings, callbacks)
+    settings, base = _for_elsewhere(settings, base)
     voice = Voice(settings.progress)
     with open_client(settings.cluster) as client:
         crew = Crew(client, find_workers(client))
@@ -59,7 +62,8 @@ def fit_on_cluster(
             return _train(crew, settings, parts, base, wish, folder, voice)
         finally:
             voice.end()
-            client.run(remove, folder, wait=False, on_error="ignore")
+            if is_open(client):
+                client.run(remove, folder, wait=False, on_error="ignore")
 
 
 def check_settings(settings: Settings, callbacks: Sequence[Any]) -> None:
@@ -73,6 +77,16 @@ def check_settings(settings: Settings, callbacks: Sequence[Any]) -> None:
             raise RankforceError(f"{what} does not go with a cluster: leave one of them out")
 
 
+def _for_elsewhere(settings: Settings, base: Any) -> tuple[Settings, Any]:
+    """Settings and a base that mean the same in another folder and on another machine."""
+    if settings.checkpoint is not None:
+        place = Path(settings.checkpoint).absolute()
+        settings = dataclasses.replace(settings, checkpoint=place)
+    if isinstance(base, (str, os.PathLike)) and base != "regressor":
+        base = load_model(Path(base), checks_base=False)
+    return settings, base
+
+
 def _train(
     crew: Crew,
     settings: Settings,
@@ -83,6 +97,7 @@ def _train(
     voice: Voice,
 ) -> Model:
     """Have every worker train; the model of the first."""
+    crew.wait_until_free(START_S)
     token = secrets.token_bytes(32)
     hosts = [(worker.host, 0) for worker in crew.workers]
     pack: Any = importlib.import_module("cloudpickle")
@@ -111,8 +126,6 @@ class _Run:
         self._crew, self._folder, self._voice = crew, folder, voice
         self._messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._tasks: list[Any] = []
-        self._started: list[float] = []
-        self._begun: set[str] = set()
         self._door: int | None = None
         self._noted: set[str] = set()
 
@@ -124,8 +137,10 @@ class _Run:
         try:
             yield
         finally:
-            client.cancel([task for task in self._tasks if task.status == "pending"], force=True)
-            client.unsubscribe_topic(self._folder)
+            if is_open(client):
+                left = [task for task in self._tasks if task.status == "pending"]
+                client.cancel(left, force=True)
+                client.unsubscribe_topic(self._folder)
 
     def start(self, rank: int, assignment: bytes) -> None:
         """Have a worker train."""
@@ -136,12 +151,15 @@ class _Run:
         self._tasks.append(
             self._crew.submit(rank, run_member, sent, place, self._folder, worker.id, key=key)
         )
-        self._started.append(time.monotonic())
 
     def wait_for_door(self) -> int:
         """The port at which the first worker waits for the others."""
+        latest = time.monotonic() + START_S
         while self._door is None:
             self._look()
+            if time.monotonic() > latest:
+                address = self._crew.addresses[0]
+                raise RankforceError(f"worker {address} has not begun for {START_S:g} s")
         return self._door
 
     def wait(self) -> Model:
@@ -161,12 +179,6 @@ class _Run:
         if failed:
             self._blame()
         self._crew.check()
-        for worker, started in zip(self._crew.workers, self._started, strict=False):
-            if worker.address not in self._begun and time.monotonic() - started > START_S:
-                raise RankforceError(
-                    f"worker {worker.address} has not begun for {START_S:g} s: it is busy with "
-                    "other tasks"
-                )
 
     def _pass_on(self, seconds: float) -> None:
         try:
@@ -179,9 +191,7 @@ class _Run:
 
     def _hear(self, message: dict[str, Any]) -> None:
         kind, text = message["kind"], message.get("text", "")
-        if kind == BEGUN:
-            self._begun.add(message["worker"])
-        elif kind == DOOR:
+        if kind == DOOR:
             self._door = message["port"]
         elif kind == SAY:
             self._voice.say(text)
@@ -211,7 +221,7 @@ class _Run:
         failed = sorted(self._failed(), key=lambda one: not one[1].is_cause)
         address, outcome = failed[0]
         if outcome.kind == CANCELLED:
-            raise LostWorkerError(f"worker {address} was told to stop: by whom is not known")
+            raise RankforceError(f"worker {address} was told to stop: by whom is not known")
         if outcome.kind == FAILURE and "\n" in outcome.text:
             raise RuntimeError(f"worker {address}: {outcome.text}")
         raise RankforceError(f"worker {address}: {outcome.text}")

@@ -17,7 +17,6 @@ from typing import Any
 
 from rankforce.training.cluster.messages import (
     ASSIGNMENT,
-    BEGUN,
     CANCELLED,
     DONE,
     ERROR,
@@ -44,7 +43,6 @@ def run_member(assignment: bytes, folder: str, topic: str, worker_id: str) -> Ou
     place.mkdir(parents=True, exist_ok=True)
     try:
         (place / ASSIGNMENT).write_bytes(assignment)
-        worker.log_event(topic, {"kind": BEGUN})
         with _started(place) as (process, lines):
             return _attend(process, lines, place, worker, key, topic)
     except OSError as error:

@@ -16,7 +16,8 @@ from rankforce.common.team import ALONE, Team, join_team
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.schema import Schema
-from rankforce.data.shards import Shard
+from rankforce.data.shards import Shard, Shards
+from rankforce.data.sources import in_memory
 from rankforce.formats.read import make_asked
 from rankforce.formats.registry import FORMATS
 from rankforce.models.model import Model
@@ -79,8 +80,8 @@ def train(job: Assignment, team: Team, tell: Tell) -> Model:
 def read_part(part: Part, like: RankingData | None) -> tuple[RankingData, Floats | None]:
     """The rows of a worker, and the scores that they start from."""
     if part.files[0].endswith(PACKED):
-        found: tuple[RankingData, Floats | None] = pickle.loads(Path(part.files[0]).read_bytes())
-        return found
+        data, start = pickle.loads(Path(part.files[0]).read_bytes())
+        return data, data.init_score if start is None else start
     told = {key: value for key, value in part.told.items() if key != "format"}
     extra = {key: told.pop(key) for key in ("labels", "n_features") if key in told}
     asked = make_asked(told, like=None if like is None else like.schema, needs=("label", "qid"))
@@ -91,6 +92,9 @@ def read_part(part: Part, like: RankingData | None) -> tuple[RankingData, Floats
     data.origin = {"file": part.origin, **part.told} if part.origin else {}
     if part.is_empty:
         data = data.take_queries(np.arange(0))
+        data.features = Shards([], data.feature_names)
+    if data.categorical:
+        data.features = in_memory(data.features)  # bins have no place for categories
     return data, data.init_score
 
 
