@@ -78,7 +78,7 @@ def translated(given: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of trees under XGBoost's names.
 
     Splitting the best leaf first and splitting level by level end in the same tree where only the
-    depth bounds it, and on a GPU a level at a time is several times faster.
+    depth bounds it, and on a GPU a level at a time is faster.
 
     >>> translated({"num_leaves": 31, "max_depth": -1})["grow_policy"]
     'lossguide'
