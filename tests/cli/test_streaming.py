@@ -279,7 +279,7 @@ def fill_file(path: Path, rows: int) -> None:
     [
         ("parquet", 100_000, ["predict", "evaluate"]),
         ("txt", 160_000, ["predict", "evaluate", "rank"]),
-        ("csv", 120_000, ["predict"]),
+        pytest.param("csv", 120_000, ["predict"], marks=pytest.mark.slow),
     ],
 )
 def test_memory_does_not_grow_with_the_matrix(

@@ -149,7 +149,7 @@ def test_who_does_not_come_is_named() -> None:
     begun = time.monotonic()
     with pytest.raises(RankforceError, match=r"^workers 1, 2 did not come in time$"):
         join_team(0, addresses, token=b"t", timeout=0.3, door=door)
-    assert time.monotonic() - begun < 2.0
+    assert time.monotonic() - begun < 20.0
 
 
 def wait_in_vain(rank: int, port: int, timeout: float, tell: Any) -> None:
@@ -175,7 +175,7 @@ def heard(pipe: Any) -> str:
 
 @pytest.mark.parametrize(
     ("how", "within", "words"),
-    [(signal.SIGKILL, 2.0, "is gone"), (signal.SIGSTOP, 8.0, "has not been heard of for 2 s")],
+    [(signal.SIGKILL, 20.0, "is gone"), (signal.SIGSTOP, 30.0, "has not been heard of for 2 s")],
 )
 def test_a_lost_worker_is_an_error_at_the_others(how: int, within: float, words: str) -> None:
     context = multiprocessing.get_context("spawn")

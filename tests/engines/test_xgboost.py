@@ -65,6 +65,7 @@ def with_holes(data: rf.RankingData, seed: int = 0) -> rf.RankingData:
     return rf.RankingData(values, data.labels, group=data.group)
 
 
+@pytest.mark.slow
 def test_it_learns_as_lightgbms_trees_do() -> None:
     ours = fit(valid=VALID, n_estimators=30)
     other = fit(valid=VALID, n_estimators=30, engine="lightgbm")

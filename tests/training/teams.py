@@ -103,7 +103,7 @@ class Workers:
         for process in self.processes:
             process.start()
 
-    def start(self, size: int, timeout: float = 30.0, **settings: Any) -> None:
+    def start(self, size: int, timeout: float = 90.0, **settings: Any) -> None:
         """Let the first so many train."""
         door = open_door(HOST)
         port = door.getsockname()[1]
@@ -111,7 +111,7 @@ class Workers:
         for rank in range(size):
             self.pipes[rank].send((rank, size, port, timeout, settings))
 
-    def answers(self, ranks: Sequence[int], seconds: float = 60.0) -> list[Any]:
+    def answers(self, ranks: Sequence[int], seconds: float = 300.0) -> list[Any]:
         """What they found."""
         latest = time.monotonic() + seconds
         for rank in ranks:

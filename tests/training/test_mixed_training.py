@@ -127,6 +127,7 @@ def test_explicit_pairs_are_learnt() -> None:
 # The same model
 
 
+@pytest.mark.slow
 @every_run
 def test_same_model_at_any_number_of_threads(name: str) -> None:
     texts = [fit(RUNS[name] | {"threads": threads}).model_.text() for threads in (1, 2, 3)]

@@ -73,6 +73,7 @@ def test_lightgbm_grows_the_same_trees_at_any_number_of_workers(three: Workers) 
     assert found[0]["history"]["valid"]["ndcg@10"][-1] > 0.4
 
 
+@pytest.mark.slow
 def test_lightgbm_grows_the_trees_of_one_worker_where_all_hessians_are_equal() -> None:
     settings = SHORT | {"engine": "lightgbm", "split": "least-squares", "n_estimators": 3}
     train, valid = make_sets()
@@ -94,9 +95,9 @@ def test_lightgbm_grows_the_trees_of_one_worker_where_all_hessians_are_equal() -
 @pytest.mark.parametrize(
     ("engine", "how", "timeout", "within", "words"),
     [
-        ("lightgbm", signal.SIGKILL, 30.0, 5.0, "is gone"),
-        ("lightgbm", signal.SIGSTOP, 4.0, 15.0, "has not been heard of for 4 s"),
-        pytest.param("histogram", signal.SIGKILL, 30.0, 5.0, "is gone", marks=pytest.mark.slow),
+        ("lightgbm", signal.SIGKILL, 90.0, 30.0, "is gone"),
+        ("lightgbm", signal.SIGSTOP, 4.0, 60.0, "has not been heard of for 4 s"),
+        pytest.param("histogram", signal.SIGKILL, 90.0, 30.0, "is gone", marks=pytest.mark.slow),
     ],
 )
 def test_a_lost_worker_is_an_error_at_the_others(
@@ -105,7 +106,7 @@ def test_a_lost_worker_is_an_error_at_the_others(
     with workers(2) as two:
         long = SHORT | {"n_estimators": 100_000, "engine": engine, "checkpoint": str(tmp_path)}
         two.start(2, timeout, **long, checkpoint_every=1)
-        latest = time.monotonic() + 60.0
+        latest = time.monotonic() + 240.0
         while not (tmp_path / "manifest.json").exists():
             assert time.monotonic() < latest
             time.sleep(0.01)
@@ -238,6 +239,7 @@ def test_workers_with_other_settings_are_refused() -> None:
         assert "workers differ in num_leaves: worker 0 has 7, worker 1 has 8" in str(error)
 
 
+@pytest.mark.slow
 def test_workers_may_vote_on_features() -> None:
     settings = SHORT | {"engine": "lightgbm", "tree_learner": "voting", "top_k": 3}
     found = [told(model) for model in in_threads(3, lambda team: train_part(team, settings))]

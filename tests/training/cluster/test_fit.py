@@ -72,6 +72,7 @@ def test_a_dask_frame_with_queries_cut_in_two(
     assert any(line.startswith("tree 8/8") for line in caplog.messages)
 
 
+@pytest.mark.slow
 def test_dask_arrays(client: Any, alone: rf.Ranker) -> None:
     def arrays(frame: pd.DataFrame, rows: int) -> tuple[Any, Any, Any]:
         features = da.from_array(frame[FEATURES].to_numpy(), chunks=(rows, 2))
@@ -110,6 +111,7 @@ def test_a_rerun_goes_on_with_any_number_of_workers(client: Any, tmp_path: Path)
         check_same(fit(8, other), fit_alone(TRAIN, VALID))
 
 
+@pytest.mark.slow
 def test_places_are_those_of_the_client(
     client: Any, alone: rf.Ranker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +124,7 @@ def test_places_are_those_of_the_client(
     assert len(more.model_.trees) == 6
 
 
+@pytest.mark.slow
 def test_columns_of_categories(client: Any, tmp_path: Path) -> None:
     """Values that only some of the files have get the same codes at all workers."""
     frame = TRAIN.assign(shop=np.where(TRAIN["qid"] < 30, "a", "b"))
@@ -133,6 +136,7 @@ def test_columns_of_categories(client: Any, tmp_path: Path) -> None:
     assert ranker.evals_result_["training"]["ndcg@5"][-1] > 0.7
 
 
+@pytest.mark.slow
 def test_settings_and_columns(client: Any) -> None:
     """Sampling, early stopping, weights, scores to start from: as on one machine."""
     draws = np.random.default_rng(0).random((2, len(TRAIN)))

@@ -119,6 +119,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_client_that_goes_away(client: Any, how: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, and a client that is killed, end the processes of all workers."""
