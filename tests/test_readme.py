@@ -33,6 +33,7 @@ def assert_shown(text: str, shown: str) -> None:
         assert float(other) == pytest.approx(float(word), abs=0.03) if is_number else word == other
 
 
+@pytest.mark.slow
 def test_examples_run_and_print_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,7 +113,7 @@ def test_the_command_line_knows_the_new_format(jsonl, capsys):
     assert "--to {letor,parquet,csv,bins,jsonl,qrels}" in words
     assert "--from {letor,parquet,csv,bins,jsonl}" in words
     assert "LETOR/SVMlight text, Parquet, CSV, bins or JSON lines" in words
-    assert ".txt, .parquet, .csv, .jsonl or .qrels" in words
+    assert ".txt, .parquet, .csv, .bins, .jsonl or .qrels" in words
     assert main(["convert", str(jsonl / "a.txt"), str(jsonl / "a.jsonl"), "--quiet"]) == 0
     assert len((jsonl / "a.jsonl").read_text().splitlines()) == 3
     with pytest.raises(SystemExit):

@@ -104,6 +104,18 @@ def test_a_run_goes_on_from_a_checkpoint_and_a_base(tmp_path: Any) -> None:
     assert (found[0] == found[1]).all()
 
 
+def test_a_terminal_shows_how_far_it_is() -> None:
+    data = elsewhere(make_set())
+    seen: list[str] = []
+
+    class Voiced:
+        say = for_now = seen.append
+
+    binning.bin_sets([data], rf.Ranker(**USUAL).settings(), Voiced())  # type: ignore[arg-type]
+    assert seen.index("looking at features 100%") < seen.index("putting features into bins 100%")
+    assert seen[-1].startswith("features in bins: ")
+
+
 def test_members_of_a_committee_share_bins() -> None:
     data, valid = make_set(), make_set(20, seed=1)
     away, valid_away = elsewhere(data), elsewhere(valid)

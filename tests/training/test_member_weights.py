@@ -63,6 +63,7 @@ def test_greedy_on_the_set_that_decides() -> None:
     assert not np.allclose(weights_of(joined), 1.0)
 
 
+@pytest.mark.slow
 def test_greedy_on_folds_of_the_training_set() -> None:
     """A member without a query's fold judges the query, and no member that has seen it."""
     scores = np.empty((len(MEMBERS), TRAIN.rows))

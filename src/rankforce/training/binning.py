@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rankforce.common.errors import RankforceError
@@ -11,17 +11,19 @@ from rankforce.common.team import ALONE, Team
 from rankforce.data.binned import Binned, bin_source
 from rankforce.data.edges import BINS, SAMPLE, Edges, find_team_edges
 from rankforce.data.ranking_data import RankingData
-from rankforce.data.sources import is_in_memory
+from rankforce.data.sources import Blocks, as_source, is_in_memory
 from rankforce.engines.shared_bins import BIN_SEED, NEEDED, binned
+from rankforce.training.callbacks.progress import Progress
 from rankforce.training.settings import Settings
 
+BINNING = "putting features into bins"
 BESIDE = 100  # bytes a document that training takes at most beside the features
 
 
 def bin_sets(
     sets: Sequence[RankingData],
     settings: Settings,
-    say: Callable[[str], object] = str,
+    progress: Progress | None = None,
     team: Team = ALONE,
 ) -> list[Any]:
     """Features of the training set and of others, for new trees to be grown and walked on.
@@ -42,12 +44,13 @@ def bin_sets(
     if all(team.gather(isinstance(train, Binned))):
         _check_edges(train.edges, team)
     else:
-        train = _bins_of(sets[0], settings, team)
-        say(f"features in bins: {train.bins.nbytes / 1e9:.2f} GB")
-    return [train, *(_like(train, data, settings.thread_count) for data in sets[1:])]
+        train = _bins_of(sets[0], settings, progress, team)
+    return [train, *(_like(train, data, settings.thread_count, progress) for data in sets[1:])]
 
 
-def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
+def _bins_of(
+    data: RankingData, settings: Settings, progress: Progress | None, team: Team
+) -> Binned:
     """The bins of a training set; the members of a committee share them."""
     passed = settings.passed
     given = {
@@ -59,8 +62,12 @@ def _bins_of(data: RankingData, settings: Settings, team: Team) -> Binned:
     def make(features: Any) -> Binned:
         _check_room(data)
         threads = settings.thread_count
-        edges = find_team_edges(features, data.index, **given, threads=threads, team=team)
-        return bin_source(features, edges, threads=threads)
+        shown = _Shown(features, "looking at features", progress)
+        edges = find_team_edges(shown, data.index, **given, threads=threads, team=team)
+        found = bin_source(_Shown(features, BINNING, progress), edges, threads=threads)
+        if progress is not None:
+            progress.say(f"features in bins: {found.bins.nbytes / 1e9:.2f} GB")
+        return found
 
     found: Binned = binned(make, given | NEEDED, data.features)
     return found
@@ -75,7 +82,7 @@ def _check_edges(own: Edges, team: Team) -> None:
             )
 
 
-def _like(train: Binned, data: RankingData, threads: int) -> Any:
+def _like(train: Binned, data: RankingData, threads: int, progress: Progress | None) -> Any:
     features = data.features
     if is_in_memory(features):
         return features
@@ -83,7 +90,8 @@ def _like(train: Binned, data: RankingData, threads: int) -> Any:
 
         def make(features: Any, _: int) -> Binned:
             _check_room(data)
-            return bin_source(features, train.edges, threads=threads)
+            shown = _Shown(features, BINNING, progress)
+            return bin_source(shown, train.edges, threads=threads)
 
         return binned(make, NEEDED, features, id(train))
     if not features.edges.same(train.edges):
@@ -92,6 +100,26 @@ def _like(train: Binned, data: RankingData, threads: int) -> Any:
             f"rankforce convert DATA {features.place} --like {train.place}"
         )
     return features
+
+
+class _Shown:
+    """A source that shows how far it has been read."""
+
+    def __init__(self, source: Any, what: str, progress: Progress | None) -> None:
+        self._source, self._what, self._progress = as_source(source), what, progress
+        self.shape, self.names = self._source.shape, getattr(source, "names", None)
+
+    def blocks(self, rows: int | None = None) -> Blocks:
+        """Those of the source."""
+        for first, block in self._source.blocks(rows):
+            yield first, block
+            if self._progress is not None:
+                share = (first + len(block)) / max(self.shape[0], 1)
+                self._progress.for_now(f"{self._what} {share:4.0%}")
+
+    def take(self, rows: Any) -> Any:
+        """Some rows of the source."""
+        return self._source.take(rows)
 
 
 def _check_plain(data: RankingData, settings: Settings) -> None:

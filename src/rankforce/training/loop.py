@@ -88,7 +88,7 @@ class Boosting(Run):
         self._say_start()
         # What new trees are grown on and walked on: those of a base take the features themselves.
         data = [one.data for one in self.sets]
-        self.features = bin_sets(data, settings, self.progress.say, self.team)
+        self.features = bin_sets(data, settings, self.progress, self.team)
         self.engine = self._open_engine(train.data)
         self.model = self._make_model(train.data)
 

@@ -32,6 +32,10 @@ class Progress:
         """One line that stays."""
         self._voice.say(text)
 
+    def for_now(self, text: str) -> None:
+        """A live line, or in a log a line from time to time."""
+        self._voice.for_now(text)
+
     def __call__(self, moment: Any) -> None:
         """After each tree."""
         curves = moment.model.diagnostics
