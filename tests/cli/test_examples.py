@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.inside import said
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 FOLDER = Path(__file__).parents[2] / "examples"
 
 

@@ -15,6 +15,8 @@ import rankforce as rf
 from rankforce.common.notes import Note
 from rankforce.engines.waits import SHORT_WAITS, WAITS
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A process that knows of no setting for waiting threads but those given."""

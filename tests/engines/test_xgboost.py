@@ -75,6 +75,7 @@ def test_it_learns_as_lightgbms_trees_do() -> None:
     assert {tree.leaves for tree in ours.model_.trees} == {15}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [{}, {"colsample_bytree": 0.5}, {"colsample_bynode": 0.5}], ids=str
 )
@@ -274,6 +275,7 @@ def test_pages_on_disk_are_removed() -> None:
     assert {*glob.glob(f"{tempfile.gettempdir()}/rankforce-*")} == before
 
 
+@pytest.mark.slow
 def test_bins_of_ours_are_xgboosts(tmp_path: Path) -> None:
     inside, valid = with_holes(TRAIN), with_holes(VALID, seed=1)
     outside, other = (
@@ -327,6 +329,7 @@ def test_the_rest_of_the_toolkit(tmp_path: Path) -> None:
     assert ranker.booster_.predict(VALID.features) == pytest.approx(ranker.predict(VALID))
 
 
+@pytest.mark.slow
 def test_committees_bases_and_early_stopping(tmp_path: Path) -> None:
     several = fit(valid=VALID, members=2, n_estimators=4)
     several.save(tmp_path / "several")

@@ -54,6 +54,7 @@ def test_rounds_halve_what_is_drawn(found: Any) -> None:
     assert found.ended == TRIALS
 
 
+@pytest.mark.slow
 def test_the_same_trials_give_the_same_ranker(data: rf.RankingData, found: Any) -> None:
     again = rf.auto(data, trials=KNOWN + 9, folds=3, metric="ndcg@5", **QUICK)
     assert again.estimate == found.estimate
@@ -183,6 +184,7 @@ class Press(logging.Handler):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "has_members"), [(" 3/5 ", True), (" 1/5 ", True), ("members on all queries", False)]
 )

@@ -115,6 +115,7 @@ def test_trials_at_a_time_are_the_same(data: list[rf.RankingData]) -> None:
     assert digest(one.ranker) == digest(other.ranker)
 
 
+@pytest.mark.slow
 def test_a_trial_is_stopped_when_it_is_behind_the_median(
     data: list[rf.RankingData], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,8 @@ from rankforce.experiments.tuning import Tuning
 from rankforce.formats.write import write
 from tests.experiments.test_tune import QUICK, SPACE, digest, search, told
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 
 @pytest.fixture(scope="module")
 def data() -> list[rf.RankingData]:

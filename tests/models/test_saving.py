@@ -102,6 +102,7 @@ def start(script: str, *arguments: Any) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_killed_while_saving(saved: dict[str, Path], scores: Any, tmp_path: Path) -> None:
     """Forked, so that each kill costs no start of an interpreter."""
     script = """
@@ -146,6 +147,7 @@ def stop(place: Path, jobs: list[tuple[str, Path, int]]) -> list[int]:
     return [int(code) for code in out.split()]
 
 
+@pytest.mark.slow
 def test_killed_between_any_two_steps(saved: dict[str, Path], scores: Any, tmp_path: Path) -> None:
     source = saved["old"].parent
     shutil.copytree(saved["old"], tmp_path / "whole")

@@ -18,6 +18,8 @@ from rankforce.studies import reproduce as module
 from rankforce.studies.account import beside
 from rankforce.studies.reproduce import PAPERS, parts_of, reproduce
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 SOME = {
     "000": ["lambdarank*", "*ex all"],
     "001": ["lambdagap-s*", "lambdarank*", "*ex all"],

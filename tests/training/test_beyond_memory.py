@@ -89,6 +89,7 @@ def test_what_only_lightgbm_has_goes_to_lightgbm() -> None:
     assert (np.diff(ranker.predict(rows)) >= 0).all()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_checkpoint_and_a_base(tmp_path: Any) -> None:
     data = make_set()
     whole = rf.Ranker("lambdarank-ndcg", **USUAL).fit(elsewhere(data))

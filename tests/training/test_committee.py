@@ -121,6 +121,7 @@ def test_members_stop_early_each_by_itself() -> None:
     np.testing.assert_allclose(stopped.predict(VALID), naive(alone, VALID), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [MIXED, 5], ids=["mixed", "five"])
 def test_the_same_bits_at_any_number_of_threads(members: Any, tmp_path: Path) -> None:
     for threads in (1, 2, 3, 16):

@@ -21,6 +21,8 @@ from rankforce.training.committee import Committee
 from tests.ctrl_c import heard
 from tests.training.test_checkpoint import PARAMS, TRAIN, VALID, in_a_process, record_of, text_of
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 MEMBERS: list[Any] = ["ranknet", {"num_leaves": 4}, "lambdarank(map)"]
 TREES = PARAMS["n_estimators"]
 KILL = """

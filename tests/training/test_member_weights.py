@@ -18,6 +18,8 @@ from rankforce.training.committee import FOLDS, Committee
 from rankforce.training.member_weights import PICKS, choose_weights
 from tests.training.test_committee import BAGS, ONE_BINNING, SMALL, TRAIN, VALID, fit
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 MEMBERS: list[Any] = ["ranknet", "lambdagap-s+", {"num_leaves": 3}, "squared-error"]
 ALONE: list[dict[str, Any]] = [
     {"objective": "ranknet"},

@@ -140,6 +140,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return kill_runs(tmp_path_factory.mktemp("killed"), __name__, RUNS)
 
 
+@pytest.mark.slow
 @every_run
 def test_killed_and_resumed(name: str, killed: dict[str, Path], tmp_path: Path) -> None:
     """In the middle of a schedule: what is left of it is the same."""

@@ -97,6 +97,7 @@ def test_manifests_after_a_kill_at_any_tree(kind: str, tmp_path: Path) -> None:
             assert manifest(folder) == manifest(tmp_path / f"whole {rhythm}"), (rhythm, count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rhythm", RHYTHMS, ids=str)
 def test_a_run_of_fewer_trees_that_goes_on(rhythm: tuple[int, int], tmp_path: Path) -> None:
     """Its last look was only there because it was the last tree."""
@@ -108,6 +109,7 @@ def test_a_run_of_fewer_trees_that_goes_on(rhythm: tuple[int, int], tmp_path: Pa
         assert manifest(folder) == manifest(tmp_path / "whole"), trees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rhythm", RHYTHMS, ids=str)
 def test_interrupted_before_the_look(rhythm: tuple[int, int], tmp_path: Path) -> None:
     """The tree stays, and what was to be seen of it is looked at later."""

@@ -174,6 +174,7 @@ def test_a_list_is_a_schedule_of_rates_only() -> None:
 
 
 # Another folder is another run, and other cutoffs are other metrics.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*TABLE} - {"checkpoint", "eval_at", "cluster"}))
 def test_only_what_is_free_may_differ_when_a_run_is_resumed(name: str, tmp_path: Path) -> None:
     one = TABLE[name]

@@ -68,7 +68,7 @@ def text(run: dict[str, Any], threads: int, **given: Any) -> str:
     return ranker.model_.text()
 
 
-QUICK = ("quantised", "plain", "rows")  # each takes many seconds where others want the cores too
+QUICK = ("plain",)  # each takes many seconds where others want the cores too
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,7 @@ def test_same_model_at_any_number_of_threads(run: dict[str, Any]) -> None:
     assert text(run, 3) == one
 
 
+@pytest.mark.slow
 def test_same_model_with_categories_and_weights() -> None:
     weight = np.random.default_rng(1).uniform(0.5, 2.0, BIG.rows)
     texts = [
@@ -108,6 +109,7 @@ def test_same_scores_and_histories() -> None:
 BIG_LIKE = rf.make_data("mslr", queries=40, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [None, 0, -1])
 def test_all_cores_make_the_same_model(threads: int | None) -> None:
     assert text({}, threads) == text({}, 1)  # type: ignore[arg-type]
