@@ -60,11 +60,11 @@ def convert(
     place = Path(target)
     asked = make_asked(columns, needs=("qid",))
     asked = asked._replace(labels=labels, n_features=n_features)
+    told = {"labels": labels, "n_features": n_features, **columns}
     with local_file(source) as start:
         kind, files = files_to_read(start, source_format, is_new=is_stream(source))
         if target_format == QRELS or (target_format is None and f".{QRELS}" in place.suffixes):
-            told = {"labels": labels, "n_features": n_features, "needs": NEEDS, **columns}
-            data = read(start, format=kind.name, keep=DISK, **told)
+            data = read(start, format=kind.name, keep=DISK, needs=NEEDS, **told)
             write_qrels(data, place)
             return data.rows
         to = format_to_write(place, target_format)
@@ -77,8 +77,7 @@ def convert(
             )
         bar = Bar(start, place, is_wanted=progress)
         if to.needs_all:
-            told = {"labels": labels, "n_features": n_features, "needs": ("qid",), **columns}
-            data = read(start, format=kind.name, keep=DISK, **told)
+            data = read(start, format=kind.name, keep=DISK, needs=("qid",), **told)
             for lost in to.lost(data, place):
                 bar.say(f"{place}: {lost}")
             rows = to.write_set(data, place, None if like is None else read(like, needs=()))
