@@ -187,7 +187,7 @@ async def measure(port: int, workers: int, asked: list[Asked], count: int, secon
     took, times = time.perf_counter() - began, np.array(load.seconds)
     load.is_over = True
     await clients
-    assert not (load.wrong or load.lost or load.retried), vars(load)
+    assert load.wrong + load.lost + load.retried == 0, (load.wrong, load.lost, load.retried)
     p50, p99 = np.percentile(times, [50, 99]) * 1e3
     return {"requests/s": len(times) / took, "p50": p50, "p99": p99}
 
@@ -208,7 +208,8 @@ async def replace(
     await clients
     p50, p99 = np.percentile(load.seconds, [50, 99]) * 1e3
     told = {"answers": len(load.seconds), "wrong": load.wrong, "lost": load.lost}
-    seen = {"sent again": load.retried, "versions": len(load.versions), "p50": p50, "p99": p99}
+    assert len(load.versions) == 2, load.versions
+    seen = {"sent again": load.retried, "p50": p50, "p99": p99}
     return {**told, **seen, "longest": 1e3 * max(load.seconds)}
 
 
@@ -268,13 +269,11 @@ def main() -> None:
             own = next(iter(asked.values()))
             told = asyncio.run(replace(port, folder, rankers, own, options.reloads))
         print(
-            f"{options.reloads} reloads and a killed worker: {told['answers']:,} answers, ", end=""
+            f"{options.reloads} reloads and a killed worker: {told['answers']:,} answers, "
+            f"{told['wrong']} wrong, {told['lost']} lost; {told['sent again']} requests sent again "
+            f"on a new connection; p50 {told['p50']:.2f} ms, p99 {told['p99']:.2f} ms, longest "
+            f"{told['longest']:.0f} ms"
         )
-        print(f"{told['wrong']} wrong, {told['lost']} lost, {told['sent again']} sent again on a ")
-        print(
-            f"new connection; {told['versions']} versions seen; p50 {told['p50']:.2f} ms, ", end=""
-        )
-        print(f"p99 {told['p99']:.2f} ms, longest {told['longest']:.0f} ms")
     if options.json:
         Path(options.json).write_text(json.dumps({"load": found, "reloads": told}, indent=1))
 
