@@ -143,6 +143,15 @@ def refuse(to: str, tree: int, node: int, feature: str, what: str) -> None:
     )
 
 
+def first_missing(trees: Sequence[PlainTree], names: Sequence[str]) -> str:
+    """The first node that sends a missing value another way than 0, in words; or nothing."""
+    for number, tree in enumerate(trees):
+        for node in np.flatnonzero(tree.nan_left != (tree.most >= 0.0))[:1]:
+            feature = names[tree.feature[node]]
+            return f"node {node} of tree {number} (feature {feature!r}) {_WHAT[MISSING]}"
+    return ""
+
+
 def next_above(threshold: Floats) -> NDArray[np.float32]:
     """The least float32 that is above each threshold: x <= threshold is x < that, for float32 x.
 
