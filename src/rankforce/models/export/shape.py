@@ -17,7 +17,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.precision import floor_float32
 from rankforce.kernels.trees import ZERO
-from rankforce.models.base import FORESTS
+from rankforce.models.base import FORESTS, NETWORK
 from rankforce.models.forest.tree import (
     GOES_LEFT,
     MISSING_NAN,
@@ -27,8 +27,10 @@ from rankforce.models.forest.tree import (
     Tree,
 )
 from rankforce.models.model import Model
+from rankforce.models.network.contributions import weighted_forest
 
-LARGEST = np.finfo(np.float32).max  # what JSON has no number for ends here
+# JSON has no infinity. This is beyond float32: who reads a float32 has infinity, others compare.
+FAR = 1e39
 # What a node may need, and the formats that can say it.
 CATEGORIES, ZEROS, MISSING = "categories", "zeros", "missing"
 ABLE = {
@@ -42,22 +44,24 @@ class PlainTree(NamedTuple):
     """A tree whose nodes compare numbers; a row goes left where its value is at most `most`."""
 
     feature: Ints
-    most: NDArray[np.float32]
+    most: NDArray[np.float32]  # infinite where the threshold is beyond float32
     nan_left: NDArray[np.bool_]  # where a missing value goes
     left: Ints  # a child below 0 is ~leaf
     right: Ints
     leaf_value: Floats
-    threshold: Floats  # as the model has it, for formats that hold float64
+    threshold: Floats  # as the model has it, for formats that hold float64; finite
 
     @property
-    def below(self) -> NDArray[np.float32]:
-        """A row goes left where its value is below this."""
-        return _next(self.most)
+    def below(self) -> Floats:
+        """A row goes left where its value is below this: float32 numbers, or `FAR`."""
+        return np.minimum(_next(self.most).astype(np.float64), FAR)
 
 
 def used_trees(model: Model, to: str) -> list[Tree]:
     """The trees that make the scores, once nothing else makes them."""
     check_alone(model, to)
+    if model.scorer.kind == NETWORK and model.scorer.forest is not None:
+        return list(weighted_forest(model.scorer, model.used).trees)
     if model.scorer.kind not in FORESTS:
         raise RankforceError(
             f"to is {to!r}, which holds trees: this model is a {model.scorer.kind} (to='onnx' "
@@ -122,11 +126,8 @@ def _plain(tree: Tree, number: int, names: Sequence[str], to: str, has_missing: 
     if not has_missing:
         for node in np.flatnonzero(nan_left != (most >= 0.0))[:1]:
             refuse(to, number, node, names[tree.feature[node]], MISSING)
-    held = np.clip(most, -LARGEST, LARGEST)
-    threshold = np.clip(threshold, -LARGEST, LARGEST)
-    return PlainTree(
-        tree.feature, held, nan_left, tree.left, tree.right, tree.leaf_value, threshold
-    )
+    held = np.clip(threshold, -FAR, FAR)
+    return PlainTree(tree.feature, most, nan_left, tree.left, tree.right, tree.leaf_value, held)
 
 
 _WHAT = {
@@ -148,7 +149,7 @@ def refuse(to: str, tree: int, node: int, feature: str, what: str) -> None:
 def next_above(threshold: Floats) -> NDArray[np.float32]:
     """The least float32 that is above each threshold: x <= threshold is x < that, for float32 x.
 
-    Above the largest float32 is no number: there it is that one itself.
+    Above the largest float32 is infinity.
 
     >>> found = next_above(np.array([0.1, 1.0]))
     >>> float(found[0]) > 0.1, float(found[1]) > 1.0
@@ -159,8 +160,7 @@ def next_above(threshold: Floats) -> NDArray[np.float32]:
 
 def _next(values: NDArray[np.float32] | np.float32) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        above = np.nextafter(values, np.float32(np.inf))
-    return np.minimum(above, LARGEST)
+        return np.nextafter(values, np.float32(np.inf))
 
 
 def used_features(trees: Sequence[PlainTree | Tree]) -> list[int]:
