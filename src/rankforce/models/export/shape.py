@@ -35,7 +35,7 @@ FAR = 1e39
 CATEGORIES, ZEROS, MISSING = "categories", "zeros", "missing"
 ABLE = {
     CATEGORIES: ("c", "onnx", "treelite", "xgboost"),
-    ZEROS: ("c",),
+    ZEROS: ("c", "onnx"),
     MISSING: ("c", "elasticsearch", "onnx", "solr", "treelite", "vespa", "xgboost"),
 }
 
@@ -70,14 +70,17 @@ def used_trees(model: Model, to: str) -> list[Tree]:
     return list(model.trees[: model.used])
 
 
-def check_alone(model: Model, to: str) -> None:
-    """Refuse a model whose scores need more than its file: no format has a place for that."""
+def check_alone(model: Model, to: str, *, has_lists: bool = False) -> None:
+    """Refuse a model whose scores need more than its file: no format has a place for that.
+
+    `has_lists` is said of a format whose rows may be a list.
+    """
     if model.base is not None or model.base_mark is not None:
         raise RankforceError(
             f"to is {to!r}: the scores begin with those of another model (base), which the file "
             "cannot hold: export both, add their scores, or train without base"
         )
-    if model.scorer.needs_lists:
+    if model.scorer.needs_lists and not has_lists:
         raise RankforceError(
             f"to is {to!r}: the score of a document depends on the others of its query, which the "
             "format cannot say: 'rankforce serve' answers with whole lists"
