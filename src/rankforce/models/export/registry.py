@@ -55,6 +55,26 @@ EXPORTERS = {
             *("treelite", "a checkpoint that Treelite loads (Model.deserialize)"),
             *(".tl", "rankforce.models.export.treelite", (TREES,)),
         ),
+        Exporter(
+            *("elasticsearch-ltr", "an upload for the learning-to-rank plugin of Elasticsearch"),
+            *(".json", "rankforce.models.export.elasticsearch_ltr", (TREES, LINEAR)),
+        ),
+        Exporter(
+            *("opensearch-ltr", "an upload for OpenSearch's learning to rank"),
+            *(".json", "rankforce.models.export.opensearch_ltr", (TREES, LINEAR)),
+        ),
+        Exporter(
+            *("elasticsearch", "an upload for Elasticsearch's own learning to rank"),
+            *(".json", "rankforce.models.export.elasticsearch", (TREES,)),
+        ),
+        Exporter(
+            *("solr", "a model for Solr's model store"),
+            *(".json", "rankforce.models.export.solr", (TREES, LINEAR)),
+        ),
+        Exporter(
+            *("vespa", "a model for an application package of Vespa"),
+            *(".json", "rankforce.models.export.vespa", (TREES,)),
+        ),
     )
 }
 
