@@ -127,7 +127,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
         *_tables(nodes),
         WALK.format(bits=RULE_BITS, zero=_float(float(ZERO))),
     ]
-    told = ["compile with: cc -std=c99 -O2 -c FILE.c (C99, no libraries)", *about_rows(model)]
+    told = ["compile with: cc -std=c99 -O2 -c FILE (C99, no libraries)", *about_rows(model)]
     return Exported("\n".join(parts).encode("ascii"), told)
 
 

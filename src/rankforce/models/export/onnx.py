@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rankforce.models.base import FORESTS
 from rankforce.models.export.library import check_library
-from rankforce.models.export.registry import Exported
+from rankforce.models.export.registry import TREES, Exported, kind_of
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.shape import check_alone, used_trees
 from rankforce.models.model import Model
@@ -22,10 +21,10 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
     """The file, and how it is run."""
     check_no_map(features, "onnx")
     check_library("onnx", "onnx", "export")
-    made, told = _trees(model) if model.scorer.kind in FORESTS else _network(model)
+    made, told = _trees(model) if kind_of(model) == TREES else _network(model)
     names = made.metadata_props.add()
     names.key, names.value = NAMES, json.dumps(model.feature_names)
-    run = "onnxruntime.InferenceSession(FILE).run(None, {'features': rows})[0]"
+    run = "onnxruntime.InferenceSession('FILE').run(None, {'features': rows})[0]"
     return Exported(made.SerializeToString(), [f"scores: {run}", *told, *about_rows(model)])
 
 

@@ -163,7 +163,8 @@ def _members(nodes: Nodes, chosen: Ints) -> Floats:
     found: list[float] = []
     for start, many in nodes.cats[chosen].tolist():
         codes = to_codes(nodes.words[start : start + many])
-        found += [*(codes or [NOWHERE]), np.nan]
+        found.extend(codes or [NOWHERE])
+        found.append(np.nan)
     return np.array(found, np.float64)
 
 

@@ -9,12 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from rankforce.common.errors import RankforceError
-from rankforce.models.base import FORESTS
-from rankforce.models.model import Model
 
 if TYPE_CHECKING:
     from rankforce.models.export.features import FeatureMap
+    from rankforce.models.model import Model
 
+FILE = "FILE"  # stands for the file in what the user is told
 TREES, LINEAR, LAYERS = "forest", "linear", "network"
 WORDS = {TREES: "trees", LINEAR: "a linear ranker", LAYERS: "a network"}
 
@@ -36,24 +36,32 @@ class Exporter(NamedTuple):
     kinds: tuple[str, ...]  # of models that it takes: "forest", "linear", "network"
 
 
+ALL = (TREES, LINEAR, LAYERS)
+HOME = "rankforce.models.export"
 EXPORTERS = {
     one.name: one
     for one in (
         Exporter(
-            *("onnx", "a graph for ONNX Runtime: a tree ensemble in double, or a network"),
-            *(".onnx", "rankforce.models.export.onnx", (TREES, LINEAR, LAYERS)),
+            "onnx",
+            "a graph for ONNX Runtime: an ensemble of trees in double, or a network",
+            ".onnx",
+            f"{HOME}.onnx",
+            ALL,
         ),
         Exporter(
-            *("c", "one C99 file without dependencies: the scores of predict to the bit"),
-            *(".c", "rankforce.models.export.c", (TREES,)),
+            "c",
+            "one C99 file without dependencies: the scores of predict to the bit",
+            ".c",
+            f"{HOME}.c",
+            (TREES,),
         ),
+        Exporter("xgboost", "a model that XGBoost loads", ".json", f"{HOME}.xgboost", (TREES,)),
         Exporter(
-            *("xgboost", "a model that XGBoost loads (JSON)"),
-            *(".json", "rankforce.models.export.xgboost", (TREES,)),
-        ),
-        Exporter(
-            *("treelite", "a checkpoint that Treelite loads (Model.deserialize)"),
-            *(".tl", "rankforce.models.export.treelite", (TREES,)),
+            "treelite",
+            "a checkpoint that Treelite loads, in double",
+            ".tl",
+            f"{HOME}.treelite",
+            (TREES,),
         ),
         Exporter(
             *("elasticsearch-ltr", "an upload for the learning-to-rank plugin of Elasticsearch"),
@@ -108,8 +116,14 @@ def find_exporter(to: str) -> Exporter:
 
 
 def kind_of(model: Model) -> str:
-    """What a form has to say: trees, weights of features, or layers."""
+    """What a form has to say: trees, weights of features, or layers.
+
+    A linear network whose features are trees is those trees, each with a weight.
+    """
+    from rankforce.models.base import FORESTS
+
     if model.scorer.kind in FORESTS:
         return TREES
-    is_plain = model.scorer.shape["model"] == LINEAR and model.scorer.forest is None
-    return LINEAR if is_plain else LAYERS
+    if model.scorer.shape["model"] != LINEAR:
+        return LAYERS
+    return LINEAR if model.scorer.forest is None else TREES

@@ -33,7 +33,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
         builder.end_tree()
     content: bytes = builder.commit().serialize_bytes()
     told = [
-        "load with: treelite.Model.deserialize(FILE), score with treelite.gtil.predict",
+        "load with: treelite.Model.deserialize('FILE'), score with treelite.gtil.predict",
         "rows are to be float64 there, made from float32",
         *about_rows(model),
     ]

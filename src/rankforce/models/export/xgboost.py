@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankforce.models.base import FORESTS
 from rankforce.models.export.registry import Exported
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.zeros import without_zeros
@@ -18,9 +19,10 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
     """The file, and how it is loaded."""
     check_no_map(features, "xgboost")
     trees = without_zeros(model, "xgboost")
-    text = model_text(model.scorer.head, trees)
+    forest = model.scorer if model.scorer.kind in FORESTS else model.scorer.forest
+    text = model_text(forest.head, trees)
     told = [
-        "load with: xgboost.Booster(model_file=FILE)",
+        "load with: xgboost.Booster(model_file='FILE')",
         "XGBoost keeps leaves and sums in float32: scores differ in the seventh digit",
         *about_rows(model),
     ]

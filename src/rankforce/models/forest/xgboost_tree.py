@@ -195,7 +195,12 @@ def _to_words(codes: Ints) -> Ints:
     return words
 
 
-def to_codes(words: Ints) -> list[int]:
+def to_codes(words: NDArray[Any]) -> list[int]:
+    """The codes of a set.
+
+    >>> to_codes(np.array([5, 1]))
+    [0, 2, 32]
+    """
     bits = (words[:, None] >> np.arange(32)) & 1
     return np.flatnonzero(bits.reshape(-1)).tolist()
 
