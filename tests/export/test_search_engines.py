@@ -17,8 +17,8 @@ import rankforce as rf
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, make_features, read_features
 from rankforce.models.export.linear import linear_terms
+from rankforce.models.export.plain import constant_tree, find_shift, least_score, plain_trees
 from rankforce.models.export.registry import Exported, export
-from rankforce.models.export.shape import constant_tree, find_shift, least_score, plain_trees
 from rankforce.models.export.solr import SLACK, find_written
 from tests.export import cases
 from tests.export.evaluators import elasticsearch, elasticsearch_ltr, opensearch_ltr, solr, vespa

@@ -21,8 +21,8 @@ from rankforce.models.export.features import (
     check_definitions,
     say_features,
 )
+from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
 from rankforce.models.export.registry import Exported
-from rankforce.models.export.shape import PlainTree, constant_tree, plain_trees, used_features
 from rankforce.models.model import Model
 
 NAME = "elasticsearch"

@@ -23,8 +23,7 @@ from rankforce.models.export.features import (
     say_features,
 )
 from rankforce.models.export.linear import Term, is_linear, linear_terms, missing_notes
-from rankforce.models.export.registry import Exported
-from rankforce.models.export.shape import (
+from rankforce.models.export.plain import (
     PlainTree,
     constant_tree,
     find_shift,
@@ -33,6 +32,7 @@ from rankforce.models.export.shape import (
     plain_trees,
     used_features,
 )
+from rankforce.models.export.registry import Exported
 from rankforce.models.model import Model
 
 TREES, LINEAR = "model/xgboost+json", "model/linear"

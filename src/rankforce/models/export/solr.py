@@ -25,14 +25,14 @@ from rankforce.models.export.features import (
     say_features,
 )
 from rankforce.models.export.linear import is_linear, linear_terms, missing_notes
-from rankforce.models.export.registry import Exported
-from rankforce.models.export.shape import (
+from rankforce.models.export.plain import (
     PlainTree,
     constant_tree,
     first_missing,
     plain_trees,
     used_features,
 )
+from rankforce.models.export.registry import Exported
 from rankforce.models.model import Model
 
 NAME = "solr"
@@ -158,17 +158,23 @@ def _powers(trees: Sequence[PlainTree], columns: Sequence[int], model: Model) ->
 
 
 def _power(thresholds: NDArray[np.float32], feature: str) -> int:
+    if _are_writable(thresholds):
+        return 0
+    # Near 0 the slack swallows thresholds, and elsewhere some at the ends of powers of 2.
     sizes = np.abs(thresholds[np.isfinite(thresholds) & (thresholds != 0)]).astype(np.float64)
-    low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
-    # Near 0 the slack swallows thresholds, elsewhere it does so at some ends of powers of 2.
-    first = max(math.ceil(math.log2(LEAST / low)), 1)
-    for power in (0, *range(first, math.floor(math.log2(MOST / high)) + 1)):
-        if not np.isnan(find_written(np.ldexp(thresholds, power))).any():
+    low, high = float(sizes.min()), float(sizes.max())
+    first, last = math.ceil(math.log2(LEAST / low)), math.floor(math.log2(MOST / high))
+    for power in range(max(first, 1), last + 1):
+        if _are_writable(np.ldexp(thresholds, power)):
             return power
     raise RankforceError(
         f"to is {NAME!r}: thresholds of feature {feature!r} go from {low:g} to {high:g}, and Solr "
         f"moves each by {SLACK:g}, so that it cannot tell them all: 'elasticsearch' or 'vespa' can"
     )
+
+
+def _are_writable(thresholds: NDArray[np.float32]) -> bool:
+    return not bool(np.isnan(find_written(thresholds)).any())
 
 
 def find_written(most: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, say_features
+from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
 from rankforce.models.export.registry import Exported
-from rankforce.models.export.shape import PlainTree, constant_tree, plain_trees, used_features
 from rankforce.models.model import Model
 
 NAME = "vespa"
