@@ -182,9 +182,13 @@ def make_rows(model: Model) -> NDArray[np.float32]:
 
 
 def touchy(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Values on thresholds, next to them, and around zero."""
-    on = floor_float32(np.clip(thresholds, -LARGEST, LARGEST))
-    up, down = (np.nextafter(on, np.float32(side)) for side in (LARGEST, -LARGEST))
+    """Values on thresholds, next to them, and around zero.
+
+    The largest float32 is not among them: where formats compare by `<`, no number is above it.
+    """
+    last = np.nextafter(np.float32(LARGEST), np.float32(0))
+    on = np.clip(floor_float32(thresholds), -last, last)
+    up, down = (np.nextafter(on, side) for side in (last, -last))
     return np.concatenate([on, up, down, NEAR_ZERO])
 
 

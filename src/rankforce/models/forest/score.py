@@ -20,8 +20,8 @@ from rankforce.models.forest.masks import Masks, make_masks
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk_bins import add_bin_scores
 
-# Rows below which a walk down takes less time than a block of 64, which costs the same for any: 3 to
-# 12 for 100 to 1,000 trees of 8 to 200 leaves (benchmarks/scoring.py --traversals). Scores are the
+# Rows below which walks take less time than a block of 64, which costs the same for any: 3 to 12
+# for 100 to 1,000 trees of 8 to 200 leaves (benchmarks/scoring.py --traversals). Scores are the
 # same either way.
 FEW = 6
 ROWS = 1 << 11  # that a thread takes at once
