@@ -87,7 +87,7 @@ export class Editor {
   head(shown) {
     const ranges = shown.map((i) => {
       const { name, least, most } = this.desk.features[i];
-      const range = least === null || most === null ? "" : `${short(least)} to ${short(most)}`;
+      const range = least === null || most === null ? "" : `${short(least, 2)} to ${short(most, 2)}`;
       return html("th", { scope: "col", title: name }, html("span", { class: "name" }, name),
         html("small", null, range));
     });

@@ -16,6 +16,7 @@ const { FORMATS } = window.rankforce.scales;
 const at = (id) => document.getElementById(id);
 const root = document.documentElement;
 const busy = (is) => at("desk").setAttribute("aria-busy", String(is));
+const stale = (is) => at("desk").classList.toggle("is-stale", is);
 const say = (text, isMistake = false) => {
   at("said").textContent = text;
   at("said").classList.toggle("is-mistake", isMistake);
@@ -40,6 +41,7 @@ function asking() {
 }
 
 function ranked() {
+  stale(false);
   ranking.draw();
   editor.drawRanks();
   remember();
@@ -61,6 +63,7 @@ function explained() {
 // At its field, if it names one; in words beside the ranking in any case.
 function mistake(error) {
   busy(false);
+  stale(!desk.isRanked);
   if (error.status === 401) askForToken();
   say(error.message, true);
   const place = placeOf(error.message, desk.features);

@@ -23,10 +23,10 @@ export class Paste {
         "or LETOR lines."),
       this.text, html("div", { class: "buttons" },
         html("button", { type: "button", onclick: () => this.read() }, "Use these documents")));
-    this.node = html("div", null, html("div", { class: "fields" }, field("Model", this.models),
+    this.node = html("div", { class: "fields" }, field("Model", this.models),
       html("button", { type: "button", onclick: showExample,
-        title: "Values within the ranges of the features" }, "Make an example")),
-    this.drawer, this.notes);
+        title: "Values within the ranges of the features" }, "Make an example"),
+      this.drawer, this.notes);
   }
 
   offer(models) {
