@@ -45,6 +45,7 @@ from rankforce.training.prediction import (
     find_leaves,
 )
 from rankforce.training.run import ScoredSet
+from rankforce.training.scorer import QueryScorer
 from rankforce.training.settings import Settings, make_settings
 from rankforce.training.settings_table import DEFAULT, TABLE, Unsaid, settings_help
 from rankforce.training.watch import make_metrics
@@ -415,6 +416,25 @@ class Ranker(Learnt):
         if isinstance(X, RankingData):
             return rank_documents(scores, index=X.index, qid=X.qid, top=top)
         return rank_documents(scores, qid=qid, group=group, top=top)
+
+    def scorer(
+        self, *, top: int | None = None, threads: int | None = 1, early_exit: bool = False
+    ) -> QueryScorer:
+        """The ranker bound for production: called with the documents of one query, it ranks them.
+
+        `top` of them come back, all without it. It scores in the thread that calls it unless
+        `threads` says more (None: one per core). `early_exit` leaves documents out that cannot come
+        among the best any more; that is exact, and pays for long lists and trees whose leaves get
+        smaller, so it is off. Later training does not change it.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> ranker.scorer(top=2)(data.features[:5]).row.shape
+        (2,)
+        """
+        check_is_fitted(self, "model_")
+        return QueryScorer(self.model_, top=top, threads=threads, early_exit=early_exit)
 
     def score(
         self,
