@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from rankforce.serving.refusal import Refusal, wrong
 
 LARGE = "expected a number that float32 can hold (at most 3.4e38)"
 MISSING = 'say "missing": "allow" if it may be missing'
-SHOWN = 5
 
 Rows = NDArray[np.float32]
 
@@ -137,10 +136,19 @@ def _table(body: RankBody, columns: Columns) -> tuple[Sequence[Sequence[Any]], l
                 extra |= dict.fromkeys(features.keys() - set(columns.names))
         else:
             table.append(features)
+    return table, left_out(extra)
+
+
+def left_out(extra: Collection[str]) -> list[str]:
+    """The note on features that a model does not have, if there are such.
+
+    >>> left_out(["age"]), left_out([])
+    (["'age' is no feature of the model: left out"], [])
+    """
     if not extra:
-        return table, []
+        return []
     are = "is no feature" if len(extra) == 1 else "are no features"
-    return table, [f"{some_names(sorted(extra))} {are} of the model: left out"]
+    return [f"{some_names(sorted(extra))} {are} of the model: left out"]
 
 
 def _row(

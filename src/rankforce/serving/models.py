@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
 import time
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from rankforce.common.checks import listed
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import hold_notes
 from rankforce.common.types import Floats
+from rankforce.data.sources import as_source
 from rankforce.models.folder import state
 from rankforce.serving.matrix import Columns
 from rankforce.serving.refusal import Refusal
@@ -40,9 +41,17 @@ class Served:
 
     def scores(self, rows: NDArray[np.float32]) -> Floats:
         """Scores of the documents of one query."""
-        return self.ranker.predict(rows, group=[len(rows)])
+        return self.ranker.predict(self._features(rows), group=[len(rows)])
 
-    @cached_property
+    def contributions(self, rows: NDArray[np.float32]) -> Floats:
+        """What each feature adds to each score, and in a last column the rest."""
+        return self.ranker.contributions(self._features(rows))
+
+    def _features(self, rows: NDArray[np.float32]) -> Any:
+        # In an array numbers would be taken for values of categories, of which rows have codes.
+        return as_source(rows) if self.model.renumbered else rows
+
+    @property
     def cost(self) -> int:
         """What a document takes, in trees."""
         return self.model.used
@@ -60,6 +69,7 @@ class Entry:
     def __init__(self, name: str, path: Path, base: Path | None) -> None:
         self.name, self.path, self.base = name, path, base
         self.error: str | None = None  # why the newest files are not served
+        self._lock = threading.Lock()
         self._state = state(path)  # of the files that were read last, be they good or broken
         self.served = Served(path, base)
 
@@ -70,13 +80,19 @@ class Entry:
 
     def reload(self) -> None:
         """Read the files again; if they cannot be served, the version that is there goes on."""
+        with self._lock:
+            self._reload()
+
+    def _reload(self) -> None:
         seen = state(self.path)
         try:
             with hold_notes() as notes:
                 fresh = Served(self.path, self.base)
-        except RankforceError as error:
-            self._state, self.error = seen, str(error)
-            LOG.error("model %s: version %s goes on: %s", self.name, self.served.version, error)
+        except Exception as error:  # whatever is wrong with it, the old one answers
+            self._state, self.error = seen, str(error) or type(error).__name__
+            unknown = None if isinstance(error, RankforceError) else error
+            told = "model %s: version %s goes on: %s"
+            LOG.error(told, self.name, self.served.version, self.error, exc_info=unknown)
             return
         for one in notes:
             LOG.warning("model %s: %s", self.name, one)
@@ -87,7 +103,14 @@ class Entry:
 class Models:
     """All models of a server; the first one answers where a request names none."""
 
-    def __init__(self, paths: Mapping[str, Path], *, base: Path | None = None) -> None:
+    def __init__(
+        self,
+        paths: Mapping[str, Path],
+        *,
+        base: Path | None = None,
+        heard: Callable[[Entry], None] = lambda entry: None,
+    ) -> None:
+        self._heard = heard  # is told of every reading but the first
         if not paths:
             raise RankforceError("there is no model to serve: give the folder of one")
         for name in paths:
@@ -106,7 +129,12 @@ class Models:
         """Read again what has been replaced."""
         for entry in self.entries.values():
             if entry.is_stale:
-                entry.reload()
+                self.reload(entry)
+
+    def reload(self, entry: Entry) -> None:
+        """Read a model again."""
+        entry.reload()
+        self._heard(entry)
 
 
 def check_name(name: str) -> None:

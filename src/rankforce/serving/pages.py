@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import PurePosixPath
-
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as Call
 from starlette.responses import Response
 from starlette.routing import Route
 
-FOLDER = "page"
-KINDS = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".json": "application/json",
-    ".png": "image/png",
-}
+from rankforce.common.errors import RankforceError
+from rankforce.serving.page import INDEX, asset
+
 # Only what this server has: no inline script, no other site, no frame around it.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -39,20 +30,8 @@ def routes() -> list[Route]:
 
 async def show(call: Call) -> Response:
     """GET / and GET /page/FILE."""
-    name = call.path_params.get("name", "index.html")
-    content = read_file(name)
-    if content is None:
-        raise HTTPException(404)
-    return Response(content, media_type=KINDS[PurePosixPath(name).suffix], headers=SAFE)
-
-
-def read_file(name: str) -> bytes | None:
-    """A file of the page; None if it has no such file.
-
-    >>> read_file("../server.py") is read_file("nothing.js") is None
-    True
-    """
-    if PurePosixPath(name).suffix not in KINDS or PurePosixPath(name).name != name:
-        return None
-    file = resources.files("rankforce.serving") / FOLDER / name
-    return file.read_bytes() if file.is_file() else None
+    try:
+        content, kind = asset(call.path_params.get("name", INDEX))
+    except RankforceError:
+        raise HTTPException(404) from None
+    return Response(content, media_type=kind, headers=SAFE)

@@ -14,10 +14,11 @@ from starlette.requests import Request as Call
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rankforce.serving import answers, pages, requests
+from rankforce.serving import answers, docs, openapi, pages, requests
 from rankforce.serving.about import about
 from rankforce.serving.bodies import ARROW, ENCODERS, JSON
 from rankforce.serving.limits import Limits, check_bytes
+from rankforce.serving.metrics import CONTENT_TYPE, Metrics
 from rankforce.serving.models import Models
 from rankforce.serving.refusal import Refusal
 
@@ -32,8 +33,10 @@ Read = Callable[[bytes, str, Mapping[str, str], Models, Limits], requests.Reques
 class Service:
     """Answers requests with the models, in a thread where that takes long."""
 
-    def __init__(self, models: Models, limits: Limits, pool: ThreadPoolExecutor) -> None:
-        self.models, self.limits = models, limits
+    def __init__(
+        self, models: Models, limits: Limits, pool: ThreadPoolExecutor, metrics: Metrics
+    ) -> None:
+        self.models, self.limits, self.metrics = models, limits, metrics
         self._pool = pool
         self._busy = 0
 
@@ -41,9 +44,13 @@ class Service:
         """What is to be found where."""
         return [
             Route("/rank", self.rank, methods=["POST"]),
+            Route("/explain", self.explain, methods=["POST"]),
             Route("/models", self.list_models),
             Route("/models/{name}/reload", self.reload, methods=["POST"]),
             Route("/healthz", self.health),
+            Route("/metrics", self.tell_metrics),
+            Route("/openapi.json", self.tell_addresses),
+            Route("/docs", self.show_addresses),
             *pages.routes(),
         ]
 
@@ -63,6 +70,16 @@ class Service:
             content = await self._in_thread(lambda: requests.encode(answers.rank(request), kind))
         return Response(content, media_type=kind)
 
+    async def explain(self, call: Call) -> Response:
+        """POST /explain."""
+        return await self._within_limits(self._explain(call))
+
+    async def _explain(self, call: Call) -> Response:
+        request, kind = await self._read(call, requests.read_explain)
+        kind = JSON if kind == ARROW else kind  # it is no table
+        content = await self._in_thread(lambda: requests.encode(answers.explain(request), kind))
+        return Response(content, media_type=kind)
+
     async def list_models(self, call: Call) -> Response:
         """GET /models."""
         told = [about(entry) for entry in self.models.entries.values()]
@@ -71,7 +88,7 @@ class Service:
     async def reload(self, call: Call) -> Response:
         """POST /models/NAME/reload: this worker at once, others when they look next."""
         entry = self.models.entry(call.path_params["name"])
-        await asyncio.to_thread(entry.reload)
+        await asyncio.to_thread(self.models.reload, entry)
         if entry.error is not None:
             raise Refusal(422, f"version {entry.served.version} goes on: {entry.error}")
         return to_json({"model": entry.name, "version": entry.served.version})
@@ -80,11 +97,25 @@ class Service:
         """GET /healthz."""
         return to_json({"status": "ok"})
 
+    async def tell_metrics(self, call: Call) -> Response:
+        """GET /metrics."""
+        return Response(self.metrics.text(), media_type=CONTENT_TYPE)
+
+    async def tell_addresses(self, call: Call) -> Response:
+        """GET /openapi.json."""
+        return to_json(openapi.document())
+
+    async def show_addresses(self, call: Call) -> Response:
+        """GET /docs."""
+        headers = {"Content-Security-Policy": docs.POLICY, "X-Content-Type-Options": "nosniff"}
+        return Response(docs.page(), media_type="text/html", headers=headers)
+
     async def _within_limits(self, answer: Any) -> Response:
         if self._busy >= self.limits.requests:
             answer.close()
             raise Refusal(503, f"{self._busy} requests are being answered already: try again")
         self._busy += 1
+        self.metrics.busy.inc()
         try:
             found: Response = await asyncio.wait_for(answer, self.limits.seconds)
             return found
@@ -93,6 +124,7 @@ class Service:
             raise Refusal(503, f"the request took longer than {seconds:g} s: try again") from None
         finally:
             self._busy -= 1
+            self.metrics.busy.dec()
 
     async def _read(self, call: Call, read: Read) -> tuple[requests.Request, str]:
         """What is asked for, and the kind of the answer."""
@@ -106,6 +138,7 @@ class Service:
             return read(content, kind, query, self.models, self.limits)
 
         found = work() if len(content) <= SMALL_BODY else await self._in_thread(work)
+        self.metrics.documents.observe(len(found.given.rows))
         return found, requests.answer_type(call.headers.get("accept"), kind)
 
     async def _body(self, call: Call) -> bytes:

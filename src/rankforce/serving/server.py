@@ -5,19 +5,24 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
+from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.serving.app import make_app
 from rankforce.serving.door import is_loopback
-from rankforce.serving.limits import Limits
+from rankforce.serving.limits import Limits, check_limits
+from rankforce.serving.models import Models
+from rankforce.serving.workers import run_workers
 
-BACKLOG = 2048
+BACKLOG = 2048  # connections that wait to be accepted
+KEEP = 65  # seconds that a connection without a request stays open
+DRAIN = 30  # seconds that requests have to end when the server is told to stop
 
 
 def serve(
@@ -36,28 +41,54 @@ def serve(
             f"others can reach {host}, so a token is needed: give --token-file FILE, or set "
             "RANKFORCE_TOKEN"
         )
-    make = partial(make_app, dict(models), token=token, limits=limits, base=base)
+    check_whole("workers", workers, least=1)
+    work = partial(
+        run_worker, dict(models), token=token, limits=check_limits(limits or Limits()), base=base
+    )
     with listen(host, port) as door:
-        app = make()
-        print(f"http://{shown(door)}  (Ctrl-C stops)", flush=True)
-        run_worker(app, door)
+        say = partial(print, f"rankforce serves {address(door)}: Ctrl-C stops it", flush=True)
+        if workers == 1:
+            work(door, ready=say)
+            return
+        set_log()
+        opened = Models(models, base=base)  # for what is wrong with them
+        del opened
+        say()
+        run_workers(work, door, workers)
 
 
-def run_worker(app: object, door: socket.socket) -> None:
+def run_worker(
+    models: Mapping[str, Path],
+    door: socket.socket,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    **rest: Any,
+) -> None:
     """One worker, until it is told to stop."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    set_log()
+    app = make_app(models, **rest)
+    ready()
     # uvicorn raises a signal again when all is answered: a server that was told to stop ends well.
     signal.signal(signal.SIGTERM, lambda *_: None)
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         log_config=None,
-        log_level="warning",
         access_log=False,
         lifespan="on",
-        timeout_graceful_shutdown=30,
+        timeout_keep_alive=KEEP,
+        timeout_graceful_shutdown=DRAIN,
         server_header=False,
+        backlog=BACKLOG,
     )
     uvicorn.Server(config).run(sockets=[door])
+
+
+def set_log() -> None:
+    """Lines of the log go to standard error, with the time and the process."""
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s"
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -75,7 +106,7 @@ def listen(host: str, port: int) -> socket.socket:
     return door
 
 
-def shown(door: socket.socket) -> str:
+def address(door: socket.socket) -> str:
     """The address of a socket, as a browser takes it."""
     host, port = door.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
