@@ -14,7 +14,6 @@ rounds counts. "before" is the walk down the trees that `predict` was until mask
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import tempfile
@@ -40,20 +39,19 @@ from rankforce.kernels.masks import score_masks
 from rankforce.kernels.trees import score_block
 from rankforce.models.forest.score import Scoring
 
-QUERY = 100
+QUERY, QUERIES = 100, 50  # documents of a query, and different queries
 ROWS = 4096  # that traversals are compared on
 PROMISED = {"LightGBM": 0.2, "before": 0.3}  # of 300 x 31; of 1,000 x 64 LightGBM's alone
 OUTSIDE = """
-import json, sys, time, lleaves, numpy as np
+import sys, time, lleaves, numpy as np
 model = lleaves.Model(model_file=sys.argv[1]); model.compile()
-X = np.load(sys.argv[2]).astype(np.float64); found = {}
-for rows, threads, rounds in json.loads(sys.argv[3]):
-    part = X[:rows]; best = 1e9
-    for _ in range(rounds):
-        begun = time.perf_counter(); model.predict(part, n_jobs=threads)
-        best = min(best, time.perf_counter() - begun)
-    found[f"{rows} {threads}"] = 1e3 * best
-print(json.dumps(found))
+parts = np.load(sys.argv[2]).astype(np.float64); best = 1e9
+for _ in range(int(sys.argv[4])):
+    begun = time.perf_counter()
+    for part in parts:
+        model.predict(part, n_jobs=int(sys.argv[3]))
+    best = min(best, time.perf_counter() - begun)
+print(1e3 * best / len(parts))
 """
 
 
@@ -127,12 +125,19 @@ def contenders(
     return found
 
 
-def outside(python: str, model: Path, X: Any, asked: list[tuple[int, int, int]]) -> dict[str, Any]:
-    np.save(model.parent / "rows.npy", X)
-    words = [python, "-c", OUTSIDE, str(model), str(model.parent / "rows.npy"), json.dumps(asked)]
+def each(call: Callable[[Any], Any], parts: list[Any]) -> None:
+    """Other rows each time: a processor foresees the branches of those that it saw before."""
+    for part in parts:
+        call(part)
+
+
+def outside(python: str, model: Path, parts: list[Any], threads: int, rounds: int) -> float:
+    """Milliseconds that lleaves takes for a part."""
+    np.save(model.parent / "rows.npy", np.stack(parts))
+    words = [python, "-c", OUTSIDE, str(model), str(model.parent / "rows.npy")]
+    words += [str(threads), str(rounds)]
     said = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3600).stdout
-    found: dict[str, Any] = json.loads(said.splitlines()[-1])
-    return found
+    return float(said.splitlines()[-1])
 
 
 def check(calls: dict[str, Callable[[Any], Any]], X: Any) -> None:
@@ -158,14 +163,13 @@ def measure(options: argparse.Namespace, kind: str, trees: int, leaves: int, dat
         for threads in sorted({1, usable_cores()}):
             calls = contenders(ranker, booster, folder, threads)
             check(calls, X[:1000])
-            for rows, rounds in ((QUERY, 20 * options.rounds), (options.rows, options.rounds)):
-                part = X[:rows]
-                best = best_times({n: partial(call, part) for n, call in calls.items()}, rounds)
+            for rows, rounds in ((QUERY, 5 * options.rounds), (options.rows, options.rounds)):
+                parts = [X[n * rows : (n + 1) * rows] for n in range(QUERIES if rows < 1000 else 1)]
+                best = best_times({n: partial(each, c, parts) for n, c in calls.items()}, rounds)
+                best = {name: value / len(parts) for name, value in best.items()}
                 if options.lleaves:
-                    asked = [(rows, threads, rounds)]
-                    best["lleaves"] = outside(
-                        options.lleaves, folder / "run" / "model.txt", part, asked
-                    )[f"{rows} {threads}"]
+                    model = folder / "run" / "model.txt"
+                    best["lleaves"] = outside(options.lleaves, model, parts, threads, rounds)
                 show(rows, threads, best, trees, leaves, kind)
 
 
