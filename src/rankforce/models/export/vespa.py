@@ -13,7 +13,7 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, say_features
 from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
-from rankforce.models.export.registry import Exported
+from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.model import Model
 
 NAME = "vespa"
@@ -49,8 +49,8 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
 def _told(names: list[str]) -> list[str]:
     functions = [name for name in names if name.isidentifier()]
     told = [
-        "put the file into the application package as models/FILE, and into a rank profile: "
-        "second-phase { expression: lightgbm('FILE') }; then: vespa deploy"
+        f"put {FILE} into the folder models/ of the application package, and its name into a rank "
+        "profile: second-phase { expression: lightgbm('model.json') }; then: vespa deploy"
     ]
     if functions:
         shown = ", ".join(functions[:5]) + (", ..." if len(functions) > 5 else "")
