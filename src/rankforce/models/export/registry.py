@@ -63,6 +63,41 @@ EXPORTERS = {
             f"{HOME}.treelite",
             (TREES,),
         ),
+        Exporter(
+            "elasticsearch-ltr",
+            "an upload for the learning-to-rank plugin of Elasticsearch",
+            ".json",
+            f"{HOME}.elasticsearch_ltr",
+            (TREES, LINEAR),
+        ),
+        Exporter(
+            "opensearch-ltr",
+            "an upload for OpenSearch's learning to rank",
+            ".json",
+            f"{HOME}.opensearch_ltr",
+            (TREES, LINEAR),
+        ),
+        Exporter(
+            "elasticsearch",
+            "an upload for Elasticsearch's own learning to rank",
+            ".json",
+            f"{HOME}.elasticsearch",
+            (TREES,),
+        ),
+        Exporter(
+            "solr",
+            "a model for Solr's model store",
+            ".json",
+            f"{HOME}.solr",
+            (TREES, LINEAR),
+        ),
+        Exporter(
+            "vespa",
+            "a model for an application package of Vespa",
+            ".json",
+            f"{HOME}.vespa",
+            (TREES,),
+        ),
     )
 }
 
