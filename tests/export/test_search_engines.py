@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -158,6 +159,28 @@ def test_models_that_need_more_than_a_file_are_refused(to: str) -> None:
     on_top = rf.Ranker(base=base, **small).fit(features, labels, group=group)
     with pytest.raises(RankforceError, match="base"):
         export(on_top.model_, to)
+
+
+def test_vespa_takes_categories_that_are_texts() -> None:
+    features, labels, group, names = cases.train_set()
+    frame = pd.DataFrame(features, columns=names)
+    kinds = np.array([f"kind {code}" for code in range(cases.CODES)])
+    frame.insert(3, "kind", pd.Categorical(kinds[features[:, 0].astype(int)]))
+    few = {"min_data_per_group": 5, "cat_smooth": 1.0, "min_child_samples": 5}
+    more = {"n_estimators": 20, "seed": 1, "threads": 1, "progress": False}
+    ranker = rf.Ranker(**few, **more).fit(frame, labels, group=group)
+    made = export(ranker.model_, "vespa")
+    assert len(json.loads(made.content)["pandas_categorical"]) == 1
+    some = frame[: len(frame) // cases.LIST * cases.LIST].copy()
+    some["kind"] = some["kind"].cat.add_categories("strange")
+    some.loc[::7, "kind"] = "strange"
+    some.loc[::11, "kind"] = None
+    columns = {name: some[name].to_numpy() for name in some.columns if name != "kind"}
+    columns["kind"] = some["kind"].astype(object).fillna("").to_numpy()
+    got = vespa.score(made.content, columns)
+    assert cases.agrees(ranker.predict(some), got, within=1e-13) < 1e-13
+    with pytest.raises(RankforceError, match=r"\(feature 'kind'\) asks for categories"):
+        export(ranker.model_, "solr")
 
 
 # Linear networks

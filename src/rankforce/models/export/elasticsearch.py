@@ -12,6 +12,7 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import (
@@ -19,7 +20,9 @@ from rankforce.models.export.features import (
     FeatureMap,
     Said,
     check_definitions,
+    note_negative,
     say_features,
+    send,
 )
 from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
 from rankforce.models.export.registry import Exported
@@ -47,13 +50,13 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
         "compressed_definition": _packed({"trained_model": {"ensemble": ensemble}}),
     }
     name = MODEL if features is None else features.model
-    return Exported((json.dumps(body) + "\n").encode(), _told(name))
+    told = [*_told(name), *note_negative(model, columns)]
+    return Exported((json.dumps(body) + "\n").encode(), told)
 
 
 def _told(name: str) -> list[str]:
     return [
-        f"curl -X PUT 'http://localhost:9200/_ml/trained_models/{name}' "
-        "-H 'Content-Type: application/json' -d @FILE",
+        send(f"http://localhost:9200/_ml/trained_models/{quote(name, safe='')}"),
         "a document that the query of a feature does not match has no value there, unless the map "
         "gives a default_score: it goes where missing values go",
     ]

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankforce.common.errors import RankforceError
+from rankforce.models.export.registry import FILE
+from rankforce.models.model import Model
 
 SHOWN = 5  # names in an error
 MODEL, FEATURE_SET = "rankforce", "rankforce_features"
@@ -85,6 +87,27 @@ def check_definitions(said: Sequence[Said], to: str, needs: str, *, may: Sequenc
             "takes definitions of all features, or names of all"
         )
     return bool(known)
+
+
+def note_negative(model: Model, columns: Sequence[int]) -> list[str]:
+    """What to know where features are scores of Lucene's queries, which are not negative."""
+    some = [model.feature_names[c] for c in columns if model.scorer.ranges[c].startswith("[-")]
+    if not some:
+        return []
+    return [
+        f"training has values below 0 of {_some(some)}, which no query gives: scores of Lucene are "
+        "not negative"
+    ]
+
+
+def send(url: str, method: str = "PUT", content: str = f"@{FILE}") -> str:
+    """The line that sends a file, or a text, to an engine.
+
+    >>> send("http://localhost:9200/_ltr")
+    "curl -X PUT 'http://localhost:9200/_ltr' -H 'Content-Type: application/json' --data-binary ..."
+    """
+    how = "-H 'Content-Type: application/json'"
+    return f"curl -X {method} '{url}' {how} --data-binary '{content}'"
 
 
 def read_features(path: str | Path) -> FeatureMap:

@@ -22,25 +22,30 @@ ROWS = 3  # that the exporter looks at the network with: any number but 0 and 1
 
 def network_model(network: Any, step: int) -> Any:
     """The graph of a network behind an epoch, from rows of features to scores."""
-    if network.forest is not None:
-        raise RankforceError(
-            "to is 'onnx': the features of this network are trees, which are no part of its graph: "
-            "train without base, or use 'rankforce serve'"
-        )
     net = copy.deepcopy(network.net(step)).cpu()
     rows = torch.zeros(ROWS, len(network.names))
-    with _quiet():
-        made = torch.onnx.export(
-            net,
-            (rows,),
-            dynamo=True,
-            verbose=False,
-            input_names=[INPUT],
-            output_names=[OUTPUT],
-            dynamic_shapes=({0: torch.export.Dim("rows")},),
-        )
+    try:
+        with _quiet():
+            made = torch.onnx.export(
+                net,
+                (rows,),
+                dynamo=True,
+                verbose=False,
+                input_names=[INPUT],
+                output_names=[OUTPUT],
+                dynamic_shapes=({0: torch.export.Dim("rows")},),
+            )
+    except torch.onnx.OnnxExporterError as error:
+        reason = str(error.__cause__ or error).strip().splitlines()[0]
+        raise RankforceError(
+            f"to is 'onnx': PyTorch cannot export the module {_name(network)}: {reason}"
+        ) from None
     assert made is not None
     return made.model_proto
+
+
+def _name(network: Any) -> str:
+    return str(network.shape.get("class", network.shape["model"]))
 
 
 @contextmanager

@@ -112,10 +112,10 @@ def make_ensemble(trees: Sequence[Tree], columns: int) -> Ensemble:
         },
     )
     given: dict[str, Any] = {
-        name: values.astype(np.int64).tolist() for name, values in table.items()
+        "nodes_splits": _tensor(table.pop("nodes_splits")),
+        "nodes_modes": _tensor(table.pop("nodes_modes").astype(np.uint8)),
     }
-    given["nodes_splits"] = _tensor(table["nodes_splits"].astype(np.float64))
-    given["nodes_modes"] = _tensor(table["nodes_modes"].astype(np.uint8))
+    given |= {name: values.astype(np.int64).tolist() for name, values in table.items()}
     given["leaf_weights"] = _tensor(nodes.leaf_value)
     given["leaf_targetids"] = [0] * len(nodes.leaf_value)
     if is_set.any():

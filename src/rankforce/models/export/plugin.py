@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from rankforce.models.export.features import (
     FeatureMap,
     Said,
     check_definitions,
+    note_negative,
     say_features,
+    send,
 )
 from rankforce.models.export.linear import Term, is_linear, linear_terms, missing_notes
 from rankforce.models.export.plain import (
@@ -55,7 +58,7 @@ def export_plugin(
     shift = find_shift(least_score(trees))
     lifted = [*trees, constant_tree(shift)] if shift or not trees else trees
     definition = [tree_record(tree, by_column) for tree in lifted]
-    told = _upload(features, said)
+    told = _upload(features, said) + note_negative(model, columns)
     if shift:
         told.append(f"scores are {shift:g} higher, so that none is negative: ranks are the same")
     odd = first_missing(trees, model.feature_names)
@@ -75,7 +78,8 @@ def _linear(model: Model, features: FeatureMap | None, to: str) -> Exported:
     }
     if norms:
         inner["feature_normalizers"] = norms
-    told = _upload(features, said) + missing_notes(terms, model.feature_names)
+    told = _upload(features, said) + note_negative(model, [term.column for term in terms])
+    told += missing_notes(terms, model.feature_names)
     told.append("scores may be negative: put the model into a rescore, or take sums of its score")
     return Exported(_body(features, said, inner), told)
 
@@ -130,11 +134,11 @@ def _body(features: FeatureMap | None, said: Sequence[Said], inner: dict[str, An
 def _upload(features: FeatureMap | None, said: Sequence[Said]) -> list[str]:
     """The line that sends the file, with its features or to those that are there."""
     name, feature_set = _names(features)
-    how = "-H 'Content-Type: application/json' -d @FILE"
     if _has_definitions(said):
-        return [f"curl -X PUT 'http://localhost:9200/_ltr/_model/{name}' {how}"]
+        return [send(f"http://localhost:9200/_ltr/_model/{quote(name, safe='')}")]
+    home = f"http://localhost:9200/_ltr/_featureset/{quote(feature_set, safe='')}"
     return [
-        f"curl -X POST 'http://localhost:9200/_ltr/_featureset/{feature_set}/_createmodel' {how}",
+        send(f"{home}/_createmodel", "POST"),
         f"the feature set {feature_set!r} must be there and have: "
         + ", ".join(one.name for one in said),
     ]

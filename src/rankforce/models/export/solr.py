@@ -23,6 +23,7 @@ from rankforce.models.export.features import (
     Said,
     check_definitions,
     say_features,
+    send,
 )
 from rankforce.models.export.linear import is_linear, linear_terms, missing_notes
 from rankforce.models.export.plain import (
@@ -107,15 +108,14 @@ def _norm(given: tuple[float, float] | None) -> dict[str, Any]:
 
 
 def _upload(features: FeatureMap | None, said: Sequence[Said], *, nan: bool) -> list[str]:
-    how = "-H 'Content-Type: application/json'"
-    model = f"curl -X PUT '{STORE}/model-store' {how} --data-binary @FILE"
+    model = send(f"{STORE}/model-store")
     store = FEATURE_SET if features is None else features.feature_set
     if not any(one.definition for one in said):
         names = ", ".join(one.name for one in said)
         return [model, f"the feature store {store!r} must have: {names}"]
     made = [_feature(one, store, nan=nan) for one in said]
     text = json.dumps(made).replace("'", "\\u0027")
-    return [f"curl -X PUT '{STORE}/feature-store' {how} --data-binary '{text}'", model]
+    return [send(f"{STORE}/feature-store", content=text), model]
 
 
 def _feature(one: Said, store: str, *, nan: bool) -> dict[str, Any]:
