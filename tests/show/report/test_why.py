@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.data.binned import make_bins
 from rankforce.show.report.contributions import DOCUMENTS, FEATURES, contribution_records
 from rankforce.show.report.gather import gather
 from rankforce.show.report.runs import ShownModel
@@ -67,10 +68,24 @@ def test_a_model_without_contributions_has_none(test_data: rf.RankingData) -> No
     linear = rf.Ranker(model="linear", **given).fit(test_data)
     lists = [test_data.index.rows_of(2)]
     scores = network.predict(test_data)
-    assert contribution_records(ShownModel("mlp", network, None), test_data, scores, lists) is None
-    found = contribution_records(ShownModel("linear", linear, None), test_data, scores, lists)
-    assert found is not None
-    assert len(found[0]["documents"]) == len(lists[0])
+    notes: list[str] = []
+    runs = [ShownModel("net", network, None), ShownModel("line", linear, None)]
+    found = [contribution_records(run, test_data, scores, lists, notes) for run in runs]
+    assert found[0] is None
+    assert found[1] is not None
+    assert len(found[1][0]["documents"]) == len(lists[0])
+    assert notes == []
+
+
+def test_why_there_are_no_contributions_is_noted(
+    test_data: rf.RankingData,
+) -> None:
+    values = make_bins(test_data.features)
+    binned = rf.RankingData(values, test_data.labels, qid=test_data.qid)
+    ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False, threads=1).fit(binned)
+    table = gather(ranker, binned, queries=2, objectives=["ranknet"])
+    assert [query["contributions"] for query in table["queries"]] == [{}, {}]
+    assert [n for n in table["notes"] if n.startswith("No contributions of features in run: ")]
 
 
 def bars(page: Page) -> list[tuple[str, float]]:

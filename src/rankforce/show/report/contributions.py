@@ -14,7 +14,9 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import in_memory, mark_missing, take_rows, to_dense
 from rankforce.diagnostics.why.ranked_list import shown_value
+from rankforce.models.base import NETWORK
 from rankforce.models.model import Model
+from rankforce.models.network.contributions import LINEAR
 from rankforce.show.report.runs import ShownModel
 from rankforce.training.prediction import find_contributions
 
@@ -23,10 +25,15 @@ DOCUMENTS = 40  # of a query, the first by rank: a page has to stay small
 
 
 def contribution_records(
-    run: ShownModel, data: RankingData, scores: Floats, lists: Sequence[NDArray[np.int64]]
+    run: ShownModel,
+    data: RankingData,
+    scores: Floats,
+    lists: Sequence[NDArray[np.int64]],
+    notes: list[str],
 ) -> list[dict[str, Any]] | None:
-    """For each list of rows, which features tell its documents apart; None if the model has none.
+    """For each list of rows, which features tell its documents apart.
 
+    None for a network that has no contributions, and where `notes` say why there are none.
     `parts` and `values` have a row for each of `documents`, which are numbers within the list, and
     a column for each of `features`. What all else adds is in `rest`.
 
@@ -34,7 +41,7 @@ def contribution_records(
     >>> data = rf.make_data("yahoo", queries=20)
     >>> ranker = rf.Ranker(n_estimators=3, num_leaves=3, progress=False).fit(data)
     >>> run, scores = ShownModel("new", ranker, None), ranker.predict(data)
-    >>> [found] = contribution_records(run, data, scores, [data.index.rows_of(3)])
+    >>> [found] = contribution_records(run, data, scores, [data.index.rows_of(3)], [])
     >>> parts = np.array(found["parts"]).sum(axis=1) + found["rest"]
     >>> rows = data.index.rows_of(3)[found["documents"]]
     >>> bool(np.abs(parts - scores[rows]).max() < 1e-3)
@@ -45,11 +52,14 @@ def contribution_records(
     taken = [rows[places] for rows, places in zip(lists, first, strict=True)]
     if not taken:
         return []
+    if model.scorer.kind == NETWORK and model.scorer.shape["model"] != LINEAR:
+        return None
     try:
         features = _features(model, data, np.concatenate(taken))
         threads = count_threads(run.ranker.threads)
         parts = find_contributions(model, features, range(model.used), threads=threads)
-    except RankforceError:  # bins have no values, and most networks no contributions
+    except RankforceError as error:
+        notes.append(f"No contributions of features in {run.name}: {error}.")
         return None
     ends = np.cumsum([len(rows) for rows in taken])[:-1]
     several = zip(first, taken, np.split(features, ends), np.split(parts, ends), strict=True)

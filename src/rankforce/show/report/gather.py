@@ -216,7 +216,9 @@ def _judged(
     if len(longest) < len(chosen):
         notes.append(f"Queries with more than {LONGEST:,} documents cannot be opened here.")
     shown = [data.index.rows_of(one.query) for one in longest]
-    parts = {run.name: contribution_records(run, data, scores[run.name], shown) for run in runs}
+    parts = {
+        run.name: contribution_records(run, data, scores[run.name], shown, notes) for run in runs
+    }
     return {
         "summary": sentences(found, known.name),
         "comparison": comparison_table(found),
