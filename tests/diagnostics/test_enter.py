@@ -122,6 +122,22 @@ def test_the_smallest_change_stands_first_and_brings_the_document_in(case: Any) 
         assert one.passed == ((values >= low) & (values <= high) & own).sum()
 
 
+def test_a_value_that_all_documents_have_goes_last() -> None:
+    X = SMALL.features.copy()
+    X[:, 1] = np.repeat(X[::15, 1], 15)  # of the query
+    labels = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-1, 0, 1])
+    data = rf.RankingData(X, labels, group=SMALL.group)
+    ranker = rf.Ranker(**PARAMS).fit(data)
+    found = [one for q in range(20) for one in enter_several(ranker, data, query=q, k=3)]
+    several = [one.changes for one in found if len(one.changes) > 1]
+    assert any(changes[-1].feature == "Column_1" for changes in several)
+    for changes in several:
+        assert [one.passed is None for one in changes] == [
+            one.feature == "Column_1" for one in changes
+        ]
+        assert "Column_1" not in [one.feature for one in changes[:-1]]
+
+
 def changed_frame(found: Entry, changes: Any) -> pd.DataFrame:
     frame = FRAME[found.query == QID].copy()
     for one in changes:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import rankforce as rf
+from rankforce.data.binned import make_bins
 from rankforce.diagnostics.why import Why
 from rankforce.show.tables.text import width as text_width
 from tests.reference import shapley
@@ -211,6 +213,16 @@ def test_what_is_no_ranker_or_no_data(mixed: rf.Ranker) -> None:
         rf.why(mixed.booster_, MIXED, query=1, pair=("#1", "#2"))
     with pytest.raises(rf.RankforceError, match="data is a DataFrame: give a RankingData"):
         rf.why(mixed, FRAME, pair=("#1", "#2"))  # type: ignore[arg-type]
+
+
+def test_sparse_data_and_bins(ranker: rf.Ranker) -> None:
+    dense = rf.why(ranker, DATA, query=4, pair=("#1", "#9"))
+    kept = rf.RankingData(sparse.csr_matrix(DATA.features), DATA.labels, qid=DATA.qid)
+    again = rf.why(ranker, kept, query=4, pair=("#1", "#9"))
+    assert by_feature(again) == pytest.approx(by_feature(dense), abs=1e-12)
+    binned = rf.RankingData(make_bins(DATA.features), DATA.labels, qid=DATA.qid)
+    with pytest.raises(rf.RankforceError, match="the data has bins of features, and their values"):
+        rf.why(ranker, binned, query=4, pair=("#1", "#9"))
 
 
 def test_networks_that_have_no_contributions() -> None:

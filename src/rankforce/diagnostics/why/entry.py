@@ -21,7 +21,8 @@ class Change(NamedTuple):
     above: float | None  # around `to`, values above this
     upto: float | None  # and up to this do as well; None: without end
     also: list[Any]  # other categories that suffice, None among them if missing does
-    passed: int | None  # documents of the list with values in between; None: no way of numbers
+    # Documents of the list with values in between; None: no numbers, or all have the same one.
+    passed: int | None
     share: float  # by how much it changes, of the feature's range; 1 where it is no number
     score: float  # with the change
     suffices: bool

@@ -115,9 +115,11 @@ class Search:
             return None, 1.0
         values = self._ranked.features[:, column]
         past = (values > own) & (values <= value) | (values < own) & (values >= value)
+        # A value that all have is the query's, say: whether it is far from another is not known.
+        passed = None if (values == own).all() else int(past.sum())
         low, high = self._range(column)
         share = abs(float(value) - float(own)) / (high - low) if high > low else 1.0
-        return int(past.sum()), share
+        return passed, share
 
     def _range(self, column: int) -> tuple[float, float]:
         known = self._model.scorer.ranges[column]
