@@ -34,7 +34,7 @@ def _trees(model: Model) -> tuple[Any, list[str]]:
     trees = used_trees(model, "onnx")
     version = OPSETS["ai.onnx.ml"]
     told = (
-        f"scores are float64, from TreeEnsemble of ai.onnx.ml {version}: onnxruntime 1.20 or later"
+        f"scores are float64, from TreeEnsemble of ai.onnx.ml {version}: onnxruntime 1.21 or later"
     )
     return forest_model(trees, len(model.feature_names)), [told]
 
