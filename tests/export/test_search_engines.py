@@ -149,16 +149,17 @@ def test_zeros_that_go_with_their_neighbours_can_be_said() -> None:
         check(case, to, scores(case, to, exported(case, to)))
 
 
-@pytest.mark.parametrize("to", ENGINES)
-def test_models_that_need_more_than_a_file_are_refused(to: str) -> None:
+def test_models_that_need_more_than_a_file_are_refused() -> None:
     features, labels, group, _ = cases.train_set()
     small = {"n_estimators": 2, "num_leaves": 3, "threads": 1, "progress": False}
-    with pytest.raises(RankforceError, match="missing=-1"):
-        export(rf.Ranker(missing=-1, **small).fit(features, labels, group=group).model_, to)
+    odd = rf.Ranker(missing=-1, **small).fit(features, labels, group=group)
     base = rf.Ranker(model="linear", epochs=1, progress=False).fit(features, labels, group=group)
     on_top = rf.Ranker(base=base, **small).fit(features, labels, group=group)
-    with pytest.raises(RankforceError, match="base"):
-        export(on_top.model_, to)
+    for to in ENGINES:
+        with pytest.raises(RankforceError, match="missing=-1"):
+            export(odd.model_, to)
+        with pytest.raises(RankforceError, match="base"):
+            export(on_top.model_, to)
 
 
 def test_vespa_takes_categories_that_are_texts() -> None:
@@ -351,13 +352,6 @@ def test_the_same_model_makes_the_same_file() -> None:
     for to in ENGINES:
         case = cases.make_case("constants")
         assert exported(case, to) == exported(case, to)
-
-
-def test_a_model_without_trees_is_a_constant() -> None:
-    ranker = cases.from_trees([])
-    case = cases.Case("empty", ranker, np.zeros((200, cases.COLUMNS), np.float32), np.zeros(200))
-    for to in ENGINES:
-        assert (scores(case, to, exported(case, to)) == 0.0).all()
 
 
 # Parts
