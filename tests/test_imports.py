@@ -29,6 +29,7 @@ LAYERS = (
     "experiments",
     "show.plots",
     "show.report",
+    "serving",
     "",
     "studies",
     "cli",
@@ -158,6 +159,13 @@ def test_one_folder_knows_xgboost():
     known = [one for one in ALL if one.target.split(".")[0] == "!xgboost"]
     known += [one for one in ALL if one.target.startswith(folder)]
     assert {one.module for one in known if not one.module.startswith(folder)} == set()
+
+
+def test_one_folder_knows_what_serves():
+    libraries = ("!starlette", "!uvicorn", "!msgspec", "!prometheus_client")
+    known = {one.module for one in ALL if one.target.split(".")[0] in libraries}
+    assert known
+    assert all(module.startswith("serving.") for module in known)
 
 
 def test_no_two_modules_need_each_other():

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from rankforce.data.precision import floor_float32
 from rankforce.models.forest.lightgbm_text import model_text, parse_model, tree_text
+from rankforce.models.forest.score import FEW, Scoring
 from rankforce.models.forest.tree import Tree, stack
-from rankforce.models.forest.walk import add_scores, count_splits, route
+from rankforce.models.forest.walk import count_splits, route
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -98,7 +99,7 @@ def test_leaves_and_scores_are_lightgbms(kind: str, holes: bool) -> None:
         leaf = route(tree, stack([tree]), X, threads=2)
         assert np.array_equal(leaf, expected[:, number])
     scores = np.zeros(len(X))
-    add_scores(stack(trees), X, scores, threads=2)
+    Scoring(trees).add(X, scores, threads=2)
     assert np.array_equal(scores, booster.predict(X, raw_score=True))
 
 
@@ -107,14 +108,14 @@ def test_sparse_rows_go_where_dense_ones_go(kind: str) -> None:
     booster, trees, X = train(kind, holes=False)
     X = np.where(np.isnan(X), np.float32(0), X)
     scores = np.zeros(len(X))
-    add_scores(stack(trees), sp.csr_matrix(X), scores, threads=1)
+    Scoring(trees).add(sp.csr_matrix(X), scores, threads=1)
     assert np.array_equal(scores, booster.predict(X, raw_score=True))
 
 
 def test_scores_are_added_to_what_is_there() -> None:
     booster, trees, X = train("plain", holes=True)
     scores = np.full(len(X), 3.0)
-    add_scores(stack(trees), X, scores, threads=1)
+    Scoring(trees).add(X, scores, threads=1)
     leaf = booster.predict(X, pred_leaf=True)
     expected = np.full(len(X), 3.0)
     for number, tree in enumerate(trees):
@@ -156,7 +157,7 @@ def test_arrays_are_all_that_a_text_needs(kind: str) -> None:
 def test_a_tree_without_details_is_a_tree() -> None:
     tree = Tree(*(np.array([n]) for n in (0, 0.5, 2, -1, -2)), np.array([1.0, 2.0]))
     scores = np.zeros(3)
-    add_scores(stack([tree]), np.array([[0.25], [0.5], [0.75]], np.float32), scores, threads=1)
+    Scoring([tree]).add(np.array([[0.25], [0.5], [0.75]], np.float32), scores, threads=1)
     assert scores.tolist() == [1.0, 1.0, 2.0]
     assert "leaf_count" not in tree_text(tree, 0)
     assert tree_text(tree.with_values(np.array([3.0, 0.1]), 0.5), 7).startswith("Tree=7\n")
@@ -165,7 +166,7 @@ def test_a_tree_without_details_is_a_tree() -> None:
 def test_no_trees_at_all() -> None:
     _, _, X = train("plain", holes=False)
     scores = np.full(len(X), 2.0)
-    add_scores(stack([]), X, scores, threads=2)
+    Scoring([]).add(X, scores, threads=2)
     assert (scores == 2.0).all()
 
 
@@ -210,3 +211,45 @@ def test_floor_float32_is_the_largest_not_above(value: float) -> None:
     assert np.float64(floor) <= value
     with np.errstate(over="ignore"):
         assert np.float64(np.nextafter(floor, np.float32(np.inf))) > value
+
+
+def walked(trees: list[Any], X: Any) -> Any:
+    """Scores by the leaves that rows walk to, one tree after the other."""
+    scores = np.zeros(len(X))
+    for tree in trees:
+        scores += tree.leaf_value[route(tree, stack([tree]), X, threads=1)]
+    return scores
+
+
+@pytest.mark.parametrize("rows", [0, 1, FEW - 1, FEW, 63, 64, 65, 64 + FEW, 129, 5000])
+@pytest.mark.parametrize("kind", ["plain", "zeros are missing", "categories and zeros", "one leaf"])
+def test_any_number_of_rows_has_the_scores_of_walks(kind: str, rows: int) -> None:
+    _, trees, X = train(kind, holes=True)
+    some = np.ascontiguousarray(np.resize(X[::-1], (rows, X.shape[1])))
+    scores = np.zeros(rows)
+    Scoring(trees).add(some, scores, threads=2)
+    assert np.array_equal(scores, walked(trees, some))
+
+
+@pytest.mark.parametrize("leaves", [255, 256, 257, 400])
+def test_trees_of_many_leaves(leaves: int) -> None:
+    X, y = training_set(True)
+    rows = np.tile(X, (2, 1)) + np.float32(0.001)
+    params = MAKE | {"num_leaves": leaves, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0}
+    booster = lgb.train(params, lgb.Dataset(X, y, params=params), 3)
+    _, trees = parse_model(booster.model_to_string())
+    assert trees[0].leaves == leaves
+    scoring = Scoring(trees)
+    assert (scoring.masks is None) == (leaves > 256)
+    scores = np.zeros(len(rows))
+    scoring.add(rows, scores, threads=1)
+    assert np.array_equal(scores, walked(trees, rows))
+
+
+def test_nodes_that_ask_the_same_share_a_question() -> None:
+    tree = Tree(*(np.array([n]) for n in (0, 0.5, 2, -1, -2)), np.array([1.0, 2.0]))
+    other = Tree(*(np.array([n]) for n in (0, 0.5, 8, -1, -2)), np.array([1.0, 2.0]))
+    masks = Scoring([tree, other, tree]).masks
+    assert masks is not None
+    assert masks.questions.tolist() == [0, 1, 0]  # missing values go elsewhere in the second
+    assert masks.columns.tolist() == [[0, 0, 0, 1, 2]]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import rankforce as rf
+from tests.reference import shapley
 
 pytest.importorskip("lightgbm")
 
@@ -162,58 +162,13 @@ def test_wrong_number_of_features(stopped: rf.Ranker, given: Any) -> None:
 # Contributions.
 
 
-def naive_contributions(ranker: rf.Ranker, rows: Any) -> Any:
-    """Shapley values: over all sets of features, with absent ones averaged by counts of rows."""
-    nodes = [tree["tree_structure"] for tree in ranker.booster_.dump_model()["tree_info"]]
-    features = ranker.n_features_in_
-
-    def count(node: Any) -> int:
-        return int(node["leaf_count"] if "leaf_value" in node else node["internal_count"])
-
-    def goes_left(node: Any, value: float) -> bool:
-        if node["decision_type"] == "==":
-            known = {int(code) for code in str(node["threshold"]).split("||")}
-            return not math.isnan(value) and int(value) in known
-        if math.isnan(value):
-            if node["missing_type"] == "NaN":
-                return bool(node["default_left"])
-            value = 0.0
-        return value <= node["threshold"]
-
-    def expected(node: Any, row: Any, known: frozenset[int]) -> float:
-        if "leaf_value" in node:
-            return float(node["leaf_value"])
-        left, right = node["left_child"], node["right_child"]
-        if node["split_feature"] in known:
-            is_left = goes_left(node, float(row[node["split_feature"]]))
-            return expected(left if is_left else right, row, known)
-        total = count(left) + count(right)
-        return (
-            count(left) * expected(left, row, known) + count(right) * expected(right, row, known)
-        ) / total
-
-    def value(row: Any, known: frozenset[int]) -> float:
-        return sum(expected(node, row, known) for node in nodes)
-
-    found = np.zeros((len(rows), features + 1))
-    for number, row in enumerate(rows):
-        for feature in range(features):
-            others = [one for one in range(features) if one != feature]
-            for size in range(features):
-                weight = math.factorial(size) * math.factorial(features - size - 1)
-                for chosen in itertools.combinations(others, size):
-                    known = frozenset(chosen)
-                    gain = value(row, known | {feature}) - value(row, known)
-                    found[number, feature] += weight / math.factorial(features) * gain
-        found[number, -1] = value(row, frozenset())
-    return found
-
-
 def test_contributions_are_shapley_values(mixed: rf.Ranker) -> None:
     codes = rf.RankingData(FRAME, qid=QID).features[:25]
     assert np.isnan(codes[:, :2]).any(axis=0).all()  # gaps in numbers and in categories
     got = mixed.contributions(FRAME.iloc[:25])
-    assert got == pytest.approx(naive_contributions(mixed, codes), abs=1e-9)
+    assert got == pytest.approx(
+        shapley.contributions(mixed.booster_.dump_model(), 3, codes), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -253,6 +208,28 @@ def test_contributions_with_a_base() -> None:
 def test_contributions_of_a_saved_model(mixed: rf.Ranker, tmp_path: Path) -> None:
     mixed.save(tmp_path)
     assert np.array_equal(rf.load(tmp_path).contributions(FRAME), mixed.contributions(FRAME))
+
+
+def test_contributions_follow_a_model_that_changes() -> None:
+    ranker = rf.Ranker(**PARAMS).fit(DATA)
+    longer = ranker.contributions(X)
+    assert np.array_equal(ranker.contributions(X), longer)  # from the same booster
+    first, last = ranker.model_.trees[0], ranker.model_.trees.pop()
+    ranker.model_.used -= 1
+    shorter = ranker.contributions(X)
+    assert np.abs(shorter.sum(axis=1) - ranker.predict(X)).max() < 1e-6
+    ranker.model_.trees.append(first)
+    ranker.model_.used += 1
+    assert np.abs(ranker.contributions(X).sum(axis=1) - shorter.sum(axis=1)).max() > 1e-3
+    ranker.model_.trees[-1] = last
+    assert np.array_equal(ranker.contributions(X), longer)
+
+
+def test_contributions_in_several_threads(stopped: rf.Ranker) -> None:
+    expected = [stopped.contributions(X[n : n + 9]) for n in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        several = list(pool.map(lambda n: stopped.contributions(X[n : n + 9]), range(20)))
+    assert all(map(np.array_equal, several, expected))
 
 
 # Importances.

@@ -20,6 +20,7 @@ VERBS = {
     "distil": "fit one small ranker to a committee, for serving",
     "predict": "score the documents of a file",
     "rank": "rank the documents of every query",
+    "serve": "answer requests for rankings over HTTP",
     "evaluate": "judge a model or scores by any metrics",
     "compare": "say which of several rankers is better, with statistics",
     "diagnose": "show what a model's forces do, tree by tree",

@@ -162,12 +162,14 @@ def run_parts(
     get_pool(threads).map(lambda numbered: work(numbered[0], *numbered[1]), blocks)
 
 
-def run_rows(work: Callable[[int, int], Any], rows: int, threads: int) -> list[Any]:
-    """Call `work(first, last)` for blocks of ROWS rows; its answers in order.
+def run_rows(
+    work: Callable[[int, int], Any], rows: int, threads: int, *, at_once: int = ROWS
+) -> list[Any]:
+    """Call `work(first, last)` for blocks of `at_once` rows; its answers in order.
 
     The blocks are the same for every number of threads, and so are sums over them.
     """
-    blocks = [(first, min(first + ROWS, rows)) for first in range(0, rows, ROWS)]
+    blocks = [(first, min(first + at_once, rows)) for first in range(0, rows, at_once)]
     if threads == 1 or len(blocks) < FEW:
         return [work(*block) for block in blocks]
     return get_pool(threads).map(lambda block: work(*block), blocks)

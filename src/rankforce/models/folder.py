@@ -91,7 +91,9 @@ def other_files(place: Path) -> list[str]:
 
 
 def state(place: Path) -> list[tuple[int, ...]]:
-    """Something that is another when a file of the model was replaced meanwhile."""
+    """Something that is another when a file of the model, or the one that it is, was replaced."""
+    if place.is_file():
+        return [_state(place)]
     return [_state(place / name) for name in sorted(_files())]
 
 

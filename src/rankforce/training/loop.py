@@ -15,8 +15,9 @@ from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.engines.base import Engine, Grown, find_engine, open_engine
 from rankforce.kernels import trees as kernels
+from rankforce.models.forest.score import Scoring
 from rankforce.models.forest.tree import Tree, stack
-from rankforce.models.forest.walk import add_scores, route
+from rankforce.models.forest.walk import route
 from rankforce.models.model import Model
 from rankforce.models.network.library import load_torch
 from rankforce.models.outside import fingerprint_of
@@ -136,10 +137,10 @@ class Boosting(Run):
 
     def _score(self, trees: Sequence[Tree], *, is_own: bool = True) -> None:
         """Add trees that are there to all scores; those of a base are not the run's own."""
-        nodes = stack(trees)
+        scoring = Scoring(trees)
         for one, own, scores in zip(self.sets, self.features, self.scores, strict=True):
             features = own if is_own else one.data.features
-            add_scores(nodes, features, scores, threads=self.threads)
+            scoring.add(features, scores, threads=self.threads)
 
     def _replay(self, trees: Sequence[Tree]) -> None:
         """Measure trees that are there: those of a base, or for tests that look at queries."""

@@ -71,8 +71,7 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
     """
     model.check_width(features)
     if model.scorer.kind != NETWORK:
-        trees = model.forest("pred_contrib").trees[: steps.stop]
-        text = model.text(steps.stop)
+        forest = model.forest("pred_contrib")
     elif steps.start:
         raise RankforceError(
             "epochs of a network have no contributions by themselves: begin with the first"
@@ -81,9 +80,9 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
         return linear_contributions(model.scorer, features, steps.stop)
     else:
         forest = weighted_forest(model.scorer, steps.stop)
-        trees, steps = forest.trees, range(len(forest))
-        text = forest.text(len(forest), {}, {})
-    if any("leaf_count" not in tree.details for tree in trees if tree.leaves > 1):
+        steps = range(len(forest))
+    used = forest.trees[steps.start : steps.stop]
+    if any("leaf_count" not in tree.details for tree in used if tree.leaves > 1):
         raise RankforceError(
             "the trees do not say how many rows came to their leaves, which contributions need: "
             "the tool that wrote the model left leaf_count out"
@@ -92,5 +91,5 @@ def find_contributions(model: Model, features: Any, steps: range, *, threads: in
     if len(steps):
         from rankforce.engines.lightgbm.booster import add_contributions
 
-        add_contributions(text, features, steps, found, threads=threads)
+        add_contributions(forest, features, steps, found, threads=threads)
     return found

@@ -22,6 +22,7 @@ from rankforce.forces.auto import Choice
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
+from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
@@ -45,6 +46,7 @@ from rankforce.training.prediction import (
     find_leaves,
 )
 from rankforce.training.run import ScoredSet
+from rankforce.training.scorer import QueryScorer
 from rankforce.training.settings import Settings, make_settings
 from rankforce.training.settings_table import DEFAULT, TABLE, Unsaid, settings_help
 from rankforce.training.watch import make_metrics
@@ -331,8 +333,7 @@ class Ranker(Learnt):
         and `output_margin` change nothing, because scores are never transformed, nor does
         `validate_features`, because names of features are always compared.
         """
-        check_is_fitted(self, "model_")
-        model = self.model_
+        model = self._fitted()
         steps = choose_steps(
             model,
             start_iteration=start_iteration,
@@ -364,9 +365,15 @@ class Ranker(Learnt):
     @property
     def needs_lists(self) -> bool:
         """Whether the score of a document depends on the others of its query."""
-        check_is_fitted(self, "model_")
-        outside = getattr(self.model_.base, "needs_lists", False)
-        return bool(self.model_.scorer.needs_lists or outside)
+        model = self._fitted()
+        return bool(model.scorer.needs_lists or getattr(model.base, "needs_lists", False))
+
+    def _fitted(self) -> Model:
+        """The model; scikit-learn's check, which takes longer, is for when there is none."""
+        found: Model | None = self.__dict__.get("model_")
+        if found is None:
+            check_is_fitted(self, "model_")
+        return self.model_ if found is None else found
 
     def _lists(self, X: Any, rows: int, qid: Any, group: Any) -> QueryIndex | None:
         """The queries of what is scored, where they are known and it takes them."""
@@ -415,6 +422,25 @@ class Ranker(Learnt):
         if isinstance(X, RankingData):
             return rank_documents(scores, index=X.index, qid=X.qid, top=top)
         return rank_documents(scores, qid=qid, group=group, top=top)
+
+    def scorer(
+        self, *, top: int | None = None, threads: int | None = 1, early_exit: bool = False
+    ) -> QueryScorer:
+        """The ranker bound for production: called with the documents of one query, it ranks them.
+
+        `top` of them come back, all without it. It scores in the thread that calls it unless
+        `threads` says more (None: one per core). `early_exit` leaves documents out that cannot come
+        among the best any more; that is exact, and pays for long lists and trees whose leaves get
+        smaller, so it is off. Later training does not change it.
+
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> ranker.scorer(top=2)(data.features[:5]).row.shape
+        (2,)
+        """
+        check_is_fitted(self, "model_")
+        return QueryScorer(self.model_, top=top, threads=threads, early_exit=early_exit)
 
     def score(
         self,

@@ -7,8 +7,8 @@ from typing import Any
 
 from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
-from rankforce.models.forest.tree import Tree, stack
-from rankforce.models.forest.walk import add_scores
+from rankforce.models.forest.score import Scoring
+from rankforce.models.forest.tree import Tree
 from rankforce.models.model import Model
 from rankforce.training.binning import bin_sets
 from rankforce.training.callbacks.base import (
@@ -92,10 +92,10 @@ class _Regrowth:
         return bool(self.callbacks) and self._tell_step(iteration, end, found, lam, hess)
 
     def _measure(self, tree: Tree, features: Sequence[Any]) -> list[Evaluation]:
-        nodes = stack([tree])
+        scoring = Scoring([tree])
         first = 0 if self.callbacks else 1  # nobody else looks at scores of the training set
         for own, scores in zip(features[first:], self.scores[first:], strict=True):
-            add_scores(nodes, own, scores, threads=self.threads)
+            scoring.add(own, scores, threads=self.threads)
         return self.watch.look(self.scores[1:])
 
     def _tell_start(self, end: int) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.sources import as_source
 from rankforce.engines.lightgbm.library import import_lightgbm
+from rankforce.models.forest.forest import Forest
+from rankforce.models.forest.tree import Tree
 
 
 def make_booster(text: str) -> Any:
@@ -38,19 +42,39 @@ def adopt(given: Any) -> str | None:
     return text if is_sum else None
 
 
-def add_contributions(text: str, features: Any, trees: range, out: Floats, *, threads: int) -> None:
+class _Kept(NamedTuple):
+    """A booster for one caller at a time: predicting, LightGBM writes into its trees."""
+
+    trees: tuple[Tree, ...]
+    booster: Any
+    lock: Lock
+
+
+# As long as its forest is there, and as long as that has the same trees.
+_KEPT: WeakKeyDictionary[Forest, _Kept] = WeakKeyDictionary()
+
+
+def add_contributions(
+    forest: Forest, features: Any, trees: range, out: Floats, *, threads: int
+) -> None:
     """SHAP values of some trees into `out`: one column per feature, and the trees' average.
 
     They are LightGBM's (Lundberg et al. 2018, "Consistent individualized feature attribution for
     tree ensembles"), from the same trees.
     """
-    booster = make_booster(text)
-    # Of a sparse matrix LightGBM would return single precision.
-    for first, block in as_source(features).blocks():
-        out[first : first + len(block)] = booster.predict(
-            block,
-            pred_contrib=True,
-            start_iteration=trees.start,
-            num_iteration=len(trees),
-            num_threads=threads,
-        )
+    kept = _keep_booster(forest, tuple(forest.trees[trees.start : trees.stop]))
+    with kept.lock:
+        # Of a sparse matrix LightGBM would return single precision.
+        for first, block in as_source(features).blocks():
+            out[first : first + len(block)] = kept.booster.predict(
+                block, pred_contrib=True, num_threads=threads
+            )
+
+
+def _keep_booster(forest: Forest, trees: tuple[Tree, ...]) -> _Kept:
+    """The booster of some trees of a forest: the one of the last time, if they are the same."""
+    known = _KEPT.get(forest)
+    if known is None or known.trees != trees:
+        text = Forest(forest.head, list(trees)).text(len(trees), {}, {})
+        known = _KEPT[forest] = _Kept(trees, make_booster(text), Lock())
+    return known

@@ -1,18 +1,18 @@
 """Export to Vespa, as the JSON that its importer of LightGBM's models reads.
 
 Source: LightGBMParser of vespa-engine/vespa. Where LightGBM means `x <= threshold`, Vespa reads
-`x < threshold`, or `!(x >= threshold)` where a missing value (NaN) goes left.
+`x < threshold`, or `!(x >= threshold)` where a missing value (NaN) goes left. Categories are texts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, say_features
-from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
+from rankforce.models.export.plain import PlainTree, plain_trees, used_features
 from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.model import Model
 
@@ -21,7 +21,7 @@ NAME = "vespa"
 
 def export(model: Model, features: FeatureMap | None) -> Exported:
     """LightGBM's JSON with the fields that Vespa reads; features are its rank features."""
-    trees = plain_trees(model, NAME) or [constant_tree(0.0)]
+    trees = plain_trees(model, NAME, has_texts=True)
     columns = used_features(trees)
     said = say_features(features, [model.feature_names[column] for column in columns], NAME)
     for one in said:
@@ -41,9 +41,14 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
             {"tree_index": number, "tree_structure": _nested(tree, place)}
             for number, tree in enumerate(trees)
         ],
-        "pandas_categorical": [],
+        "pandas_categorical": [model.categories[column] for column in with_sets(trees)],
     }
     return Exported((json.dumps(content) + "\n").encode(), _told([one.name for one in said]))
+
+
+def with_sets(trees: Sequence[PlainTree]) -> list[int]:
+    """The columns that some node asks for categories: Vespa expects values of those, in order."""
+    return sorted({int(tree.feature[node]) for tree in trees for node in tree.codes})
 
 
 def _told(names: list[str]) -> list[str]:
@@ -70,11 +75,12 @@ def _nested(tree: PlainTree, place: Mapping[int, int]) -> dict[str, Any]:
             made[child] if child >= 0 else leaves[~child]
             for child in (tree.left[node], tree.right[node])
         )
+        codes = tree.codes.get(node)
         made[node] |= {
             "split_index": node,
             "split_feature": place[int(tree.feature[node])],
-            "threshold": below[node],
-            "decision_type": "<=",
+            "threshold": below[node] if codes is None else "||".join(map(str, codes)),
+            "decision_type": "<=" if codes is None else "==",
             "default_left": bool(tree.nan_left[node]),
             "missing_type": "NaN",
             "left_child": left,

@@ -24,15 +24,15 @@ from rankforce.models.forest.lightgbm_text import (
     parse_model,
     tree_text,
 )
+from rankforce.models.forest.score import Scoring
 from rankforce.models.forest.tree import (
     GOES_LEFT,
     IS_CATEGORICAL,
     MISSING_SHIFT,
-    Nodes,
     Tree,
     stack,
 )
-from rankforce.models.forest.walk import add_scores, route
+from rankforce.models.forest.walk import route
 
 RULES = IS_CATEGORICAL | GOES_LEFT | 3 << MISSING_SHIFT  # all bits that a rule may have
 # Parameters that LightGBM's text repeats; the manifest has all of them.
@@ -48,7 +48,7 @@ class Forest:
     def __init__(self, head: str, trees: list[Tree]) -> None:
         self.head = head  # what stands before the trees in the text
         self.trees = trees
-        self._kept: tuple[int, Nodes] | None = None
+        self._kept: tuple[int, Scoring] | None = None
 
     @classmethod
     def on(
@@ -99,13 +99,14 @@ class Forest:
         ]
         return type(self)(self.head, several)
 
-    def _nodes(self, steps: range) -> Nodes:
-        """Arrays of some trees; those that begin with the first are kept for the next time."""
+    def scoring(self, steps: range) -> Scoring:
+        """Some trees, ready to score; those that begin with the first are kept for later."""
         if steps.start:
-            return stack(self.trees[steps.start : steps.stop])
-        if self._kept is None or self._kept[0] != steps.stop:
-            self._kept = steps.stop, stack(self.trees[: steps.stop])
-        return self._kept[1]
+            return Scoring(self.trees[steps.start : steps.stop])
+        kept = self._kept  # looked at once: another thread may replace it
+        if kept is None or kept[0] != steps.stop:
+            self._kept = kept = steps.stop, Scoring(self.trees[: steps.stop])
+        return kept[1]
 
     def add_scores(
         self,
@@ -117,7 +118,7 @@ class Forest:
         index: QueryIndex | None = None,
     ) -> None:
         """Add what some trees give each row to `out`; lists do not matter."""
-        add_scores(self._nodes(steps), features, out, threads=threads)
+        self.scoring(steps).add(features, out, threads=threads)
 
     def leaves(self, features: Any, steps: range, *, threads: int) -> NDArray[np.int32]:
         """Number of the leaf of each row (down) in each tree (across)."""

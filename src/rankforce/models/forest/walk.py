@@ -1,4 +1,4 @@
-"""A sum of trees: where rows go, and what they score."""
+"""Where rows go in trees."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.threads import run_rows
-from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
 from rankforce.data.sources import as_source
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.tree import Nodes, Tree, stack
-from rankforce.models.forest.walk_bins import add_bin_scores, route_bins
+from rankforce.models.forest.walk_bins import route_bins
 
 
 def route(tree: Tree, nodes: Nodes, features: Any, *, threads: int) -> NDArray[np.int32]:
@@ -59,24 +58,6 @@ def route_some(
         kernels.route_rows(first, last, rows, width, values, *nodes[2:6], leaf)
 
     run_rows(work, len(rows), threads)
-
-
-def add_scores(nodes: Nodes, features: Any, scores: Floats, *, threads: int) -> None:
-    """Add the scores of a forest to `scores`, in place."""
-    if isinstance(features, Binned):
-        add_bin_scores(nodes, features, scores, threads=threads)
-        return
-    for first, block in as_source(features).blocks():
-        _score_block(nodes, block, scores[first : first + len(block)], threads)
-
-
-def _score_block(nodes: Nodes, block: Any, scores: Floats, threads: int) -> None:
-    values, width = block.reshape(-1), block.shape[1]
-
-    def work(first: int, last: int) -> None:
-        kernels.score_block(first, last, width, values, *nodes, scores)
-
-    run_rows(work, len(block), threads)
 
 
 def count_splits(trees: Iterable[Tree], features: int) -> NDArray[np.int64]:

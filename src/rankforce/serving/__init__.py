@@ -1,0 +1,1 @@
+"""Models behind HTTP: documents in, rankings out."""
