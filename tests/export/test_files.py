@@ -16,6 +16,7 @@ import rankforce as rf
 from rankforce.models.export.registry import EXPORTERS, export
 from rankforce.models.export.rows import SHOWN
 from rankforce.models.forest.tree import MISSING_SHIFT, MISSING_ZERO
+from rankforce.models.load import plain_model
 from tests.export.cases import (
     CASES,
     COLUMNS,
@@ -45,12 +46,16 @@ EXACT = ("onnx", "c", "treelite")  # to the bit, of trees
 FLOAT = 1e-5  # of the largest score: sums in float32
 
 
-# PyTorch takes its time with the pieces of quantiles.
-LONG = [pytest.param("linear", "onnx", marks=pytest.mark.slow)]
-BOTH = [(name, to) for name in CASES for to in RUNTIMES if (name, to) != ("linear", "onnx")]
+# PyTorch takes its time with the pieces of quantiles, and with attention.
+LONG = [("linear", "onnx"), ("attention", "onnx")]
+PAIRS = [
+    pytest.param(name, to, marks=[pytest.mark.slow] if (name, to) in LONG else [])
+    for name in CASES
+    for to in RUNTIMES
+]
 
 
-@pytest.mark.parametrize(("name", "to"), [*BOTH, *LONG])
+@pytest.mark.parametrize(("name", "to"), PAIRS)
 def test_a_form_scores_as_predict_does_or_is_refused(name: str, to: str) -> None:
     case = make_case(name)
     if (to, name) in REFUSED:
@@ -89,6 +94,13 @@ def test_the_largest_float32_is_on_the_right_side_too(to: str) -> None:
     assert np.array_equal(RUNTIMES[to](case, export(case.model, to)), case.expected)
 
 
+@pytest.mark.parametrize("to", RUNTIMES)
+def test_constants_alone_are_scores_and_so_is_nothing(to: str) -> None:
+    for trees, score in (([leaf(-2.5), leaf(0.25)], -2.25), ([], 0.0)):
+        case = made_by_hand(from_trees(trees))
+        assert np.array_equal(RUNTIMES[to](case, export(case.model, to)), np.full(ROWS, score))
+
+
 def made_by_hand(ranker: rf.Ranker) -> Case:
     rows = make_rows(ranker.model_)
     return Case("by hand", ranker, rows, ranker.predict(rows))
@@ -109,19 +121,22 @@ def test_a_module_of_ones_own_is_exported_or_the_reason_told() -> None:
         def forward(self, rows: Any) -> Any:
             return self.weigh(rows) * (1.0 if float(rows.detach().sum()) > 0 else 2.0)
 
+    class Counting(Plain):
+        def forward(self, rows: Any) -> Any:
+            return self.weigh(rows) / len(rows)
+
     features, labels, group, _ = train_set()
-    several = (
-        rf.Ranker(model=kind(), epochs=1, threads=1, progress=False).fit(
-            features, labels, group=group
-        )
-        for kind in (Plain, Undecided)
+    small: dict[str, Any] = {"epochs": 1, "threads": 1, "progress": False}
+    ranker, *others = (
+        rf.Ranker(model=kind(), **small).fit(features, labels, group=group)
+        for kind in (Plain, Undecided, Counting)
     )
-    ranker, other = several
     case = Case("own", ranker, features, ranker.predict(features))
     got = onnx_scores(case, export(ranker.model_, "onnx"))
     assert got == pytest.approx(case.expected, rel=1e-5, abs=1e-5)
-    with pytest.raises(rf.RankforceError, match=r"cannot export the module .*Undecided: Could"):
-        export(other.model_, "onnx")
+    for other, why in zip(others, ("Undecided: Could", "Counting: it takes"), strict=True):
+        with pytest.raises(rf.RankforceError, match=rf"cannot export the module .*{why}"):
+            export(other.model_, "onnx")
 
 
 # What goes with a file.
@@ -169,6 +184,19 @@ def test_a_thousand_trees_compile_in_seconds(tmp_path: Path) -> None:
     assert np.array_equal(compiled_scores(library, rows), ranker.predict(rows))
 
 
+def test_the_text_of_a_model_says_what_converters_ask_for() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    booster = lightgbm.Booster(model_str=make_case("plain").model.text())
+    # onnxmltools asks the parameters, then the dump, for an objective that it knows.
+    assert booster.params["objective"] == "regression"
+    assert booster.dump_model()["objective"] == "regression"
+    for name in ("plain", "committee"):
+        older = make_case(name).model.text().replace("objective=regression", "objective=custom")
+        again = plain_model(older.encode(), Path("model.txt"))
+        case = make_case(name)
+        assert np.array_equal(again.scores(case.rows), case.expected)
+
+
 # What is refused.
 
 
@@ -185,12 +213,6 @@ def test_more_than_the_file_can_hold_is_refused(to: str) -> None:
         export(holes.model_, to)
     with pytest.raises(rf.RankforceError, match="leave out features"):
         make_case("one leaf").ranker.export("nowhere", to=to, features={"a": "b"})
-
-
-@pytest.mark.parametrize("to", RUNTIMES)
-def test_a_model_without_trees_is_refused(to: str) -> None:
-    with pytest.raises(rf.RankforceError, match="the model has no tree that scores"):
-        export(from_trees([]).model_, to)
 
 
 def test_an_unknown_form_names_the_choices() -> None:
@@ -214,7 +236,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
         ranker.export(tmp_path / "ranker.json", to="xgboost")
     assert list(tmp_path.iterdir()) == []
     told = ranker.export(tmp_path / "ranker.c", to="c")
-    assert told[0] == f"compile with: cc -std=c99 -O2 -c {tmp_path}/ranker.c (C99, no libraries)"
+    assert told[0] == f"compile with: cc -std=c99 -O2 -c '{tmp_path}/ranker.c' (C99, no libraries)"
     assert [file.name for file in tmp_path.iterdir()] == ["ranker.c"]
     with pytest.raises(rf.RankforceError, match="cannot be written"):
         ranker.export(tmp_path / "no" / "ranker.c", to="c")
@@ -241,9 +263,3 @@ def test_the_command_line_lists_and_explains() -> None:
     answer = command("run/", "--to", "c")
     assert answer.returncode == 2
     assert answer.stderr.startswith("rankforce export: --out is missing")
-
-
-def test_a_constant_alone_is_told_apart_from_nothing() -> None:
-    case = made_by_hand(from_trees([leaf(-2.5), leaf(0.25)]))
-    for to, scores in RUNTIMES.items():
-        assert np.array_equal(scores(case, export(case.model, to)), np.full(ROWS, -2.25))

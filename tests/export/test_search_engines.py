@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,8 @@ from rankforce.models.export.linear import linear_terms
 from rankforce.models.export.plain import constant_tree, find_shift, least_score, plain_trees
 from rankforce.models.export.registry import Exported, export
 from rankforce.models.export.solr import SLACK, find_written
+from rankforce.models.forest.forest import Forest
+from rankforce.models.model import Model
 from tests.export import cases
 from tests.export.evaluators import elasticsearch, elasticsearch_ltr, opensearch_ltr, solr, vespa
 
@@ -116,7 +119,7 @@ def test_what_old_plugins_make_of_missing_values_is_told() -> None:
     made = exported(case, "opensearch-ltr")
     columns = columns_of(case)
     lift = lift_of(case, "opensearch-ltr")
-    for version in ("3.2", "3.3"):
+    for version in ("3.1", "3.3"):
         got = opensearch_ltr.score(made.content, columns, version=version, stored=list(columns))
         assert np.abs(got - lift - case.expected).max() > 0.01
     assert any(line.startswith("node ") and "another way than 0" in line for line in made.told)
@@ -149,16 +152,17 @@ def test_zeros_that_go_with_their_neighbours_can_be_said() -> None:
         check(case, to, scores(case, to, exported(case, to)))
 
 
-@pytest.mark.parametrize("to", ENGINES)
-def test_models_that_need_more_than_a_file_are_refused(to: str) -> None:
+def test_models_that_need_more_than_a_file_are_refused() -> None:
     features, labels, group, _ = cases.train_set()
     small = {"n_estimators": 2, "num_leaves": 3, "threads": 1, "progress": False}
-    with pytest.raises(RankforceError, match="missing=-1"):
-        export(rf.Ranker(missing=-1, **small).fit(features, labels, group=group).model_, to)
+    odd = rf.Ranker(missing=-1, **small).fit(features, labels, group=group)
     base = rf.Ranker(model="linear", epochs=1, progress=False).fit(features, labels, group=group)
     on_top = rf.Ranker(base=base, **small).fit(features, labels, group=group)
-    with pytest.raises(RankforceError, match="base"):
-        export(on_top.model_, to)
+    for to in ENGINES:
+        with pytest.raises(RankforceError, match="missing=-1"):
+            export(odd.model_, to)
+        with pytest.raises(RankforceError, match="base"):
+            export(on_top.model_, to)
 
 
 def test_vespa_takes_categories_that_are_texts() -> None:
@@ -353,13 +357,6 @@ def test_the_same_model_makes_the_same_file() -> None:
         assert exported(case, to) == exported(case, to)
 
 
-def test_a_model_without_trees_is_a_constant() -> None:
-    ranker = cases.from_trees([])
-    case = cases.Case("empty", ranker, np.zeros((200, cases.COLUMNS), np.float32), np.zeros(200))
-    for to in ENGINES:
-        assert (scores(case, to, exported(case, to)) == 0.0).all()
-
-
 # Parts
 
 
@@ -392,6 +389,24 @@ def test_scores_are_lifted_by_little_and_enough() -> None:
         assert 0.0 < least + find_shift(least) <= -least / 8 + 1e-300
     assert find_shift(0.0) == find_shift(7.0) == 0.0
     assert constant_tree(2.5).leaf_value.tolist() == [2.5]
+
+
+def test_maps_of_the_documentation_can_be_used() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    trees = [cases.stump(column, 0.5, 0, (0.0, 1.0)) for column in (0, 1)]
+    forest = Forest.on(["bm25_title", "age_days"], ["none"] * 2, {}, trees)
+    model = Model(forest, 2, {})
+    x = np.zeros(3, np.float32)
+    for block, names in zip(
+        blocks, (["title_bm25", "age"], ["title_bm25", "age_days"]), strict=True
+    ):
+        made = export(model, "elasticsearch-ltr", make_features(json.loads(block)))
+        stored = None if "feature_set" in block else names
+        given = dict.fromkeys(names, x)
+        got = elasticsearch_ltr.score(made.content, given, missing="node", stored=stored)
+        assert got.tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize(

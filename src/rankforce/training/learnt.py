@@ -155,7 +155,7 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         >>> data = rf.make_data("yahoo", queries=20)
         >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
         >>> ranker.export(Path(tempfile.mkdtemp()) / "ranker.c", to="c")[0]
-        'compile with: cc -std=c99 -O2 -c ...ranker.c (C99, no libraries)'
+        "compile with: cc -std=c99 -O2 -c '...ranker.c' (C99, no libraries)"
         """
         check_is_fitted(self, "model_")
         if isinstance(features, (str, Path)):

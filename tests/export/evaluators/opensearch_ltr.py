@@ -1,7 +1,7 @@
 """What OpenSearch's learning-to-rank plugin makes of an uploaded model: a fork of the other one.
 
-Since its change #379 a missing value follows the field of the node; before, from 3.3 on, it was
-compared as NaN (#378), and until 3.2 it was 0.
+Since its change #379 a missing value follows the field of the node; before, it was compared as NaN
+(#378), and up to 3.1 it was 0 (#286).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.export.evaluators import elasticsearch_ltr
 from tests.export.evaluators.strict import Columns
 
-MISSING = {"3.2": "zero", "3.3": "right", "#379": "node"}
+MISSING = {"3.1": "zero", "3.3": "right", "#379": "node"}
 
 
 def score(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.kernels.trees import CATEGORICAL, DEFAULT_LEFT, NAN_LEFT, ZERO, ZERO_MISSING
-from rankforce.models.export.registry import Exported
+from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.shape import used_trees
 from rankforce.models.forest.tree import Nodes, stack
@@ -35,7 +35,7 @@ HEAD = """\
      double rankforce_score(const float *features);
      void rankforce_scores(const float *features, size_t rows, double *scores);
 
-   compile with any C99 compiler (cc -std=c99 -O2 -c FILE.c), and call them with the features of
+   compile with any C99 compiler (cc -std=c99 -O2 -c ranker.c), and call them with the features of
    one document, or of several one behind the other, in the order of rankforce_features. A missing
    value is NaN. The higher a score, the better.
 
@@ -127,7 +127,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
         *_tables(nodes),
         WALK.format(bits=RULE_BITS, zero=_float(float(ZERO))),
     ]
-    told = ["compile with: cc -std=c99 -O2 -c FILE (C99, no libraries)", *about_rows(model)]
+    told = [f"compile with: cc -std=c99 -O2 -c '{FILE}' (C99, no libraries)", *about_rows(model)]
     return Exported("\n".join(parts).encode("ascii"), told)
 
 
@@ -153,8 +153,8 @@ def _tables(nodes: Nodes) -> list[str]:
         _table("static const struct node nodes[]", rows or ["{0.0f, 0, -1, -1, 0}"]),
         _table("static const int32_t sets[][2]", pairs or ["{0, 0}"]),
         _table("static const uint32_t words[]", _whole(nodes.words) or ["0"]),
-        _table("static const int32_t roots[]", _whole(roots) or ["-1"]),
-        _table("static const double leaves[]", map(_double, nodes.leaf_value.tolist() or [0.0])),
+        _table("static const int32_t roots[]", _whole(roots)),
+        _table("static const double leaves[]", map(_double, nodes.leaf_value.tolist())),
     ]
 
 

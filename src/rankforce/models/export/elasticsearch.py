@@ -24,7 +24,7 @@ from rankforce.models.export.features import (
     say_features,
     send,
 )
-from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
+from rankforce.models.export.plain import PlainTree, plain_trees, used_features
 from rankforce.models.export.registry import Exported
 from rankforce.models.model import Model
 
@@ -33,7 +33,7 @@ NAME = "elasticsearch"
 
 def export(model: Model, features: FeatureMap | None) -> Exported:
     """The body that uploads the model, trees packed, with the queries that make its features."""
-    trees = plain_trees(model, NAME) or [constant_tree(0.0)]
+    trees = plain_trees(model, NAME)
     columns = used_features(trees) or [0]
     said = _said(model, features, columns)
     names = [one.name for one in said]

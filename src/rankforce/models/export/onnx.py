@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rankforce.models.export.library import check_library
-from rankforce.models.export.registry import TREES, Exported, kind_of
+from rankforce.models.export.registry import FILE, TREES, Exported, kind_of
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.shape import check_alone, used_trees
 from rankforce.models.model import Model
@@ -24,8 +24,8 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
     made, told = _trees(model) if kind_of(model) == TREES else _network(model)
     names = made.metadata_props.add()
     names.key, names.value = NAMES, json.dumps(model.feature_names)
-    run = "onnxruntime.InferenceSession('FILE').run(None, {'features': rows})[0]"
-    return Exported(made.SerializeToString(), [f"scores: {run}", *told, *about_rows(model)])
+    run = f"scores: onnxruntime.InferenceSession('{FILE}').run(None, {{'features': rows}})[0]"
+    return Exported(made.SerializeToString(), [run, *told, *about_rows(model)])
 
 
 def _trees(model: Model) -> tuple[Any, list[str]]:
@@ -34,7 +34,7 @@ def _trees(model: Model) -> tuple[Any, list[str]]:
     trees = used_trees(model, "onnx")
     version = OPSETS["ai.onnx.ml"]
     told = (
-        f"scores are float64, from TreeEnsemble of ai.onnx.ml {version}: onnxruntime 1.20 or later"
+        f"scores are float64, from TreeEnsemble of ai.onnx.ml {version}: onnxruntime 1.21 or later"
     )
     return forest_model(trees, len(model.feature_names)), [told]
 

@@ -37,15 +37,17 @@ def network_model(network: Any, step: int) -> Any:
             )
     except torch.onnx.OnnxExporterError as error:
         reason = str(error.__cause__ or error).strip().splitlines()[0]
-        raise RankforceError(
-            f"to is 'onnx': PyTorch cannot export the module {_name(network)}: {reason}"
-        ) from None
+        raise _cannot(network, reason) from None
     assert made is not None
-    return made.model_proto
+    graph = made.model_proto
+    if not graph.graph.input[0].type.tensor_type.shape.dim[0].dim_param:
+        raise _cannot(network, "it takes the number of rows for a constant")
+    return graph
 
 
-def _name(network: Any) -> str:
-    return str(network.shape.get("class", network.shape["model"]))
+def _cannot(network: Any, reason: str) -> RankforceError:
+    name = network.shape.get("class", network.shape["model"])
+    return RankforceError(f"to is 'onnx': PyTorch cannot export the module {name}: {reason}")
 
 
 @contextmanager

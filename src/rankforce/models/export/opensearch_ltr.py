@@ -9,12 +9,12 @@ from rankforce.models.model import Model
 
 # opensearch-project/opensearch-learning-to-rank-base #286, #378.
 ZEROS = (
-    "missing values go where 0 goes; versions of the plugin from 3.3 on without its change #379 "
+    "missing values go where 0 goes; versions of the plugin behind 3.1 without its change #379 "
     "send them right at every node: there, let the query of each feature match every document"
 )
 NAN = (
-    "the file says so, but the plugin takes a missing value for 0 before 3.3, and from then on "
-    "without its change #379 sends it right at every node"
+    "the file says so, but up to 3.1 the plugin takes a missing value for 0, and behind that, "
+    "without its change #379, it sends it right at every node"
 )
 
 

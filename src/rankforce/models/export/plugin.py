@@ -56,7 +56,7 @@ def export_plugin(
     said = _said(model, features, columns, to)
     by_column = {column: one.name for column, one in zip(columns, said, strict=True)}
     shift = find_shift(least_score(trees))
-    lifted = [*trees, constant_tree(shift)] if shift or not trees else trees
+    lifted = [*trees, constant_tree(shift)] if shift else trees
     definition = [tree_record(tree, by_column) for tree in lifted]
     told = _upload(features, said) + note_negative(model, columns)
     if shift:

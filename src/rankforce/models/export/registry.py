@@ -115,8 +115,6 @@ def export(model: Model, to: str, features: FeatureMap | None = None) -> Exporte
             f"to is {to!r}, which holds {WORDS[exporter.kinds[0]]}: this model is {WORDS[kind]}, "
             f"for which there is {' or '.join(able)}"
         )
-    if not model.used:
-        raise RankforceError(f"to is {to!r}: the model has no {model.scorer.step} that scores")
     made: Exported = importlib.import_module(exporter.module).export(model, features)
     return made
 

@@ -24,7 +24,10 @@ ABLE = {
 
 
 def used_trees(model: Model, to: str) -> list[Tree]:
-    """The trees that make the scores, once nothing else makes them."""
+    """The trees that make the scores, once nothing else makes them.
+
+    Instead of none there is a leaf of 0: not every format has a forest without trees.
+    """
     check_alone(model, to)
     if model.scorer.kind == NETWORK and model.scorer.forest is not None:
         return list(weighted_forest(model.scorer, model.used).trees)
@@ -33,7 +36,12 @@ def used_trees(model: Model, to: str) -> list[Tree]:
             f"to is {to!r}, which holds trees: this model is a {model.scorer.kind} (to='onnx' "
             "takes networks)"
         )
-    return list(model.trees[: model.used])
+    return list(model.trees[: model.used]) or [_leaf(0.0)]
+
+
+def _leaf(value: float) -> Tree:
+    none = np.empty(0, np.int64)
+    return Tree(none, np.empty(0), none, none, none, np.array([value]))
 
 
 def check_alone(model: Model, to: str, *, has_lists: bool = False) -> None:

@@ -28,7 +28,6 @@ from rankforce.models.export.features import (
 from rankforce.models.export.linear import is_linear, linear_terms, missing_notes
 from rankforce.models.export.plain import (
     PlainTree,
-    constant_tree,
     first_missing,
     plain_trees,
     used_features,
@@ -46,7 +45,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
     """The model for the model store; its features must be in the feature store."""
     if is_linear(model):
         return _linear(model, features)
-    trees = plain_trees(model, NAME) or [constant_tree(0.0)]
+    trees = plain_trees(model, NAME)
     columns = used_features(trees) or [0]
     said = _said(model, features, columns)
     has_missing = bool(first_missing(trees, model.feature_names))
@@ -132,6 +131,8 @@ def _root(
     nodes = len(tree.feature)
     made: list[dict[str, Any]] = [{} for _ in range(nodes)]
     leaves = [{"value": _text(value)} for value in tree.leaf_value.tolist()]
+    power = np.array([powers[column] for column in tree.feature.tolist()], np.int32)
+    thresholds = find_written(np.ldexp(tree.most, power))
     for node in range(nodes):
         column = int(tree.feature[node])
         left, right = (
@@ -140,7 +141,7 @@ def _root(
         )
         own = made[node]
         own["feature"] = names[column]
-        own["threshold"] = _threshold(np.ldexp(tree.most[node], powers[column]))
+        own["threshold"] = _text(thresholds[node])
         if has_missing:
             own["missing"] = "left" if tree.nan_left[node] else "right"
         own |= {"left": left, "right": right}
@@ -192,11 +193,6 @@ def find_written(most: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
-def _threshold(most: np.float32) -> str:
-    written = find_written(np.array([most]))[0]
-    return _text(written) if np.isfinite(written) else "Infinity" if written > 0 else "-Infinity"
-
-
-def _text(value: float | np.float32 | NDArray[np.float32]) -> str:
+def _text(value: float | np.float32) -> str:
     """A float32 in as many digits as tell it from others; Solr reads numbers from text."""
-    return str(np.float32(value))
+    return str(np.float32(value)).replace("inf", "Infinity")

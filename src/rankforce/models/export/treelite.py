@@ -1,7 +1,6 @@
 """Treelite's checkpoint: trees in double, built node by node by Treelite itself.
 
-Treelite reads model.txt too, but sends missing values of models that were trained without any
-another way.
+Treelite reads model.txt too, with the same scores, but not its rule that zeros are missing values.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankforce.kernels.trees import CATEGORICAL, NAN_LEFT
 from rankforce.models.export.library import check_library
-from rankforce.models.export.registry import Exported
+from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.zeros import without_zeros
 from rankforce.models.forest.tree import Tree, stack
@@ -33,7 +32,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
         builder.end_tree()
     content: bytes = builder.commit().serialize_bytes()
     told = [
-        "load with: treelite.Model.deserialize('FILE'), score with treelite.gtil.predict",
+        f"load with: treelite.Model.deserialize('{FILE}'), score with treelite.gtil.predict",
         "rows are to be float64 there, made from float32",
         *about_rows(model),
     ]

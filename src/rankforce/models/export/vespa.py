@@ -12,7 +12,7 @@ from typing import Any
 
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, say_features
-from rankforce.models.export.plain import PlainTree, constant_tree, plain_trees, used_features
+from rankforce.models.export.plain import PlainTree, plain_trees, used_features
 from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.model import Model
 
@@ -21,7 +21,7 @@ NAME = "vespa"
 
 def export(model: Model, features: FeatureMap | None) -> Exported:
     """LightGBM's JSON with the fields that Vespa reads; features are its rank features."""
-    trees = plain_trees(model, NAME, has_texts=True) or [constant_tree(0.0)]
+    trees = plain_trees(model, NAME, has_texts=True)
     columns = used_features(trees)
     said = say_features(features, [model.feature_names[column] for column in columns], NAME)
     for one in said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankforce.models.base import FORESTS
-from rankforce.models.export.registry import Exported
+from rankforce.models.export.registry import FILE, Exported
 from rankforce.models.export.rows import about_rows, check_no_map
 from rankforce.models.export.zeros import without_zeros
 from rankforce.models.forest.xgboost_json import model_text
@@ -22,7 +22,7 @@ def export(model: Model, features: FeatureMap | None) -> Exported:
     forest = model.scorer if model.scorer.kind in FORESTS else model.scorer.forest
     text = model_text(forest.head, trees)
     told = [
-        "load with: xgboost.Booster(model_file='FILE')",
+        f"load with: xgboost.Booster(model_file='{FILE}')",
         "XGBoost keeps leaves and sums in float32: scores differ in the seventh digit",
         *about_rows(model),
     ]
