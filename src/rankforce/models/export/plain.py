@@ -23,6 +23,7 @@ from rankforce.models.model import Model
 
 # JSON has no infinity. This is beyond float32: who reads a float32 has infinity, others compare.
 FAR = 1e39
+ROUNDED = 1.0001  # more than sums of thousands of float32 lose
 
 
 class PlainTree(NamedTuple):
@@ -116,4 +117,4 @@ def find_shift(least: float) -> float:
     if least >= 0.0:
         return 0.0
     step = 2.0 ** (math.frexp(least)[1] - 4)  # an eighth of it at most
-    return (math.floor(-least / step) + 1) * step
+    return (math.floor(-least * ROUNDED / step) + 1) * step

@@ -80,7 +80,7 @@ def _linear(model: Model, features: FeatureMap | None, to: str) -> Exported:
         inner["feature_normalizers"] = norms
     told = _upload(features, said) + note_negative(model, [term.column for term in terms])
     told += missing_notes(terms, model.feature_names)
-    told.append("scores may be negative: put the model into a rescore, or take sums of its score")
+    told.append("scores may be negative, which a rescore takes, and a query does not")
     return Exported(_body(features, said, inner), told)
 
 
