@@ -3,6 +3,8 @@ import { explainBody, rankBody } from "./documents.js";
 import * as server from "./server.js";
 
 const WAIT = 150; // ms after the last key
+const AGAIN = 2000; // ms after an answer that the server has no time
+const TRIES = 30;
 
 export class Desk {
   // `show` is told of news: asking(), ranked(), explained(), mistake(error).
@@ -54,12 +56,22 @@ export class Desk {
   }
 
   ask() {
-    clearTimeout(this.timer);
     this.number++;
+    this.tries = 0;
     this.isRanked = false;
     this.stop?.abort();
     this.show.asking();
-    this.timer = setTimeout(() => this.send(this.number), WAIT);
+    this.sendAfter(WAIT);
+  }
+
+  sendAfter(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(this.number), wait);
+  }
+
+  fail(error) {
+    this.show.mistake(error);
+    if (error.status === 503 && ++this.tries < TRIES) this.sendAfter(AGAIN);
   }
 
   // The ranking first: what explains it takes longer, and not every model has it.
@@ -75,7 +87,7 @@ export class Desk {
       await this.rank(keys, isNewest);
       if (isNewest()) await this.explain(keys, isNewest);
     } catch (error) {
-      if (isNewest() && error.name !== "AbortError") this.show.mistake(error);
+      if (isNewest() && error.name !== "AbortError") this.fail(error);
     }
   }
 
@@ -96,7 +108,7 @@ export class Desk {
     }
     if (!isNewest()) return;
     this.learn(keys, told ?? { ranking: [] });
-    if (mistake) this.show.mistake(mistake);
+    if (mistake) this.fail(mistake);
   }
 
   accept(keys, ranking) {

@@ -42,6 +42,8 @@ function asking() {
 
 function ranked() {
   stale(false);
+  editor.forgive();
+  aims.forgive();
   ranking.draw();
   editor.drawRanks();
   remember();
