@@ -30,27 +30,36 @@ class Site(NamedTuple):
     """Where a server is, and the rankers that it has."""
 
     url: str
+    folder: Path  # has a folder for each
     rankers: dict[str, rf.Ranker]
 
 
 def train_rankers() -> dict[str, rf.Ranker]:
     """One of five features, one of 136, one with a category."""
+    given: dict[str, Any] = {"num_leaves": 7, "min_child_samples": 5, "progress": False}
+    return {
+        "few": rf.Ranker("lambdarank-ndcg", k=5, n_estimators=20, **given).fit(made_few()),
+        "wide": rf.Ranker("ranknet", n_estimators=20, **given).fit(rf.make_data("mslr", queries=8)),
+        "kinds": rf.Ranker("lambdarank-ndcg", k=5, n_estimators=5, **given).fit(made_kinds()),
+    }
+
+
+def made_few() -> rf.RankingData:
+    """Grades that some of the features tell something about."""
     rng = np.random.default_rng(0)
     rows, size = 400, 10
     labels = rng.integers(0, 4, rows)
     told = labels[:, None] * [1.0, 0.5, 0.0, 0.3, 0.0]
     features = (rng.normal(size=(rows, len(NAMES))) + told).round(3)
-    qid = np.repeat(np.arange(rows // size), size)
-    few = rf.RankingData(features, labels, qid=qid, feature_names=NAMES)
-    frame = pd.DataFrame(features[:, :2], columns=NAMES[:2])
-    frame["shop"] = pd.Categorical.from_codes(labels % 3, ["books", "7", "toys"])
-    kinds = rf.RankingData(frame, labels, qid=qid)
-    given: dict[str, Any] = {"num_leaves": 7, "min_child_samples": 5, "progress": False}
-    return {
-        "few": rf.Ranker("lambdarank-ndcg", k=5, n_estimators=20, **given).fit(few),
-        "wide": rf.Ranker("ranknet", n_estimators=20, **given).fit(rf.make_data("mslr", queries=8)),
-        "kinds": rf.Ranker("lambdarank-ndcg", k=5, n_estimators=5, **given).fit(kinds),
-    }
+    return rf.RankingData(features, labels, group=[size] * (rows // size), feature_names=NAMES)
+
+
+def made_kinds() -> rf.RankingData:
+    """The same with two of them, and a category of which one name is a number."""
+    few = made_few()
+    frame = pd.DataFrame(few.features[:, :2], columns=NAMES[:2])
+    frame["shop"] = pd.Categorical.from_codes(few.labels.astype(int) % 3, ["books", "7", "toys"])
+    return rf.RankingData(frame, few.labels, group=few.sizes)
 
 
 @contextmanager
@@ -65,7 +74,7 @@ def served(folder: Path, rankers: dict[str, rf.Ranker], *more: str) -> Iterator[
     with log.open("w") as out:
         process = subprocess.Popen([*command, "--port", "0", *more], stdout=out, stderr=out)
     try:
-        yield Site(_address(process, log), rankers)
+        yield Site(_address(process, log), folder, rankers)
     finally:
         process.terminate()
         process.wait(LONG)

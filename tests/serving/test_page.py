@@ -19,6 +19,7 @@ from tests.serving.served_page import (
     cell,
     choose_model,
     lines,
+    made_kinds,
     numbers,
     paste,
     ranked,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 ROWS = [[0.5, 1.0, -1.0, 0.25, 2.0], [3.0, 0.0, 0.0, 1.5, -1.0], [1.0, 2.5, 0.5, -0.5, 0.0]]
 LABELS = [0, 2, 1]
 EVIL = "<img src=x onerror=alert(1)>"
-REFUSALS = "the server responded with a status of 4"
+REFUSALS = "the server responded with a status of "
 
 
 @pytest.fixture(scope="module")
@@ -444,6 +445,38 @@ def test_a_model_without_contributions_still_ranks(page: Page, site: Site) -> No
     names, _, features = table(page)
     scores = site.rankers["few"].predict(features.astype(np.float32))
     assert ranked(page) == [names[row] for row in np.argsort(-scores, kind="stable")]
+
+
+def test_a_busy_server_is_asked_again(page: Page, site: Site) -> None:
+    calls: list[Route] = []
+
+    def refuse_first(route: Route) -> None:
+        calls.append(route)
+        if len(calls) == 1:
+            route.fulfill(status=503, json={"error": "64 requests are being answered already"})
+        else:
+            route.continue_()
+
+    page.route("**/rank", refuse_first)
+    cell(page, "bm25", "d1").fill("1.25")
+    page.wait_for_selector("#said.is-mistake")
+    page.wait_for_selector("#said:not(.is-mistake)")
+    assert len(calls) == 2
+    assert_ranked(page, site.rankers["few"])
+
+
+@pytest.mark.slow  # the server looks for new models every second
+def test_a_new_version_of_the_model_is_told(page: Page, site: Site) -> None:
+    choose_model(page, "kinds")
+    before = page.locator("#facts").inner_text()
+    site.rankers["kinds"].set_params(n_estimators=3).fit(made_kinds()).save(site.folder / "kinds")
+    for value in range(20):
+        cell(page, "bm25", "d1").fill(str(value))
+        ready(page)
+        page.wait_for_timeout(250)
+        if page.locator("#facts").inner_text() != before:
+            break
+    assert "3 trees" in page.locator("#facts").inner_text()
 
 
 def test_it_fits(page: Page) -> None:

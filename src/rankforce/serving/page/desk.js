@@ -3,11 +3,12 @@ import { explainBody, rankBody } from "./documents.js";
 import * as server from "./server.js";
 
 const WAIT = 150; // ms after the last key
-const AGAIN = 2000; // ms after an answer that the server has no time
-const TRIES = 30;
+const AGAIN = 1000; // ms after an answer that the server has no time
+const TRIES = 60;
 
 export class Desk {
-  // `show` is told of news: asking(), ranked(), explained(), mistake(error).
+  // `show` is told of news: asking(), ranked(), explained(), renewed(), mistake(error); the model
+  // was renewed where the server has another version by now.
   constructor(show) {
     this.show = show;
     this.model = null;
@@ -92,8 +93,10 @@ export class Desk {
   }
 
   async rank(keys, isNewest) {
-    const { ranking } = await server.rank(rankBody(this), this.stop.signal);
-    if (isNewest()) this.accept(keys, ranking);
+    const { ranking, version } = await server.rank(rankBody(this), this.stop.signal);
+    if (!isNewest()) return;
+    this.accept(keys, ranking);
+    if (version !== this.model.version) this.show.renewed();
   }
 
   // Contributions need no labels: a mistake in those is told, and takes nothing else away.
