@@ -26,7 +26,7 @@ COLUMNS: dict[str, tuple[str, bool, str]] = {
 
 
 def add_option(
-    parser: argparse.ArgumentParser, name: str, default: Any, text: str = "", **more: Any
+    parser: argparse._ActionsContainer, name: str, default: Any, text: str = "", **more: Any
 ) -> None:
     """An option of its default's type, which its help says."""
     told = f"{text} (default %(default)s)".strip()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rankforce.cli.files import add_base, add_option
 from rankforce.common.errors import RankforceError
+from rankforce.serving.limits import Limits
 
 EXAMPLES = """examples:
   rankforce serve run/
@@ -21,6 +22,13 @@ EXAMPLES = """examples:
   curl -d '{"documents": [{"id": "a", "features": {"bm25": 1.5}}], "missing": "allow"}' \\
       -H 'Content-Type: application/json' http://127.0.0.1:8000/rank
 """
+LIMITS = {
+    "body": "bytes of a request",
+    "documents": "documents of a request",
+    "explained": "documents of a request for /explain",
+    "seconds": "time for an answer",
+    "requests": "requests that a worker answers at once",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--port", 8000, "0 takes a free one")
     add_option(parser, "--workers", 1, "processes")
     parser.add_argument("--token-file", metavar="FILE", help="what clients must know")
+    group = parser.add_argument_group("limits", "A request beyond one of them is refused.")
+    for name, text in LIMITS.items():
+        add_option(group, f"--max-{name}", getattr(Limits(), name), text, metavar="N")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,6 +64,7 @@ def run(options: argparse.Namespace) -> None:
         port=options.port,
         workers=options.workers,
         token=_token(options.token_file),
+        limits=Limits(**{name: getattr(options, f"max_{name}") for name in LIMITS}),
         base=None if options.base is None else Path(options.base),
     )
 

@@ -12,7 +12,8 @@ from rankforce.diagnostics.explain import Explained
 from rankforce.diagnostics.explain import explain as explain_forces
 from rankforce.forces.named import at_cutoff, known_cutoff
 from rankforce.serving.bodies import ExplainBody, Explanation, Ranked, Ranking, Reason
-from rankforce.serving.models import Served
+from rankforce.serving.matrix import Given
+from rankforce.serving.models import LOG, Models, Served
 from rankforce.serving.refusal import Refusal, wrong
 from rankforce.serving.requests import Request
 
@@ -80,6 +81,21 @@ def _with_forces(answer: Explanation, forces: Explained) -> Explanation:
     answer.objective, answer.k = forces.objective, forces.k
     answer.metrics = {name: plain(value) for name, value in forces.metrics.items()}
     return answer
+
+
+def warm(models: Models) -> None:
+    """Explain two documents by each model, so that all is compiled before a request needs it."""
+    for entry in models.entries.values():
+        rows = np.zeros((2, len(entry.served.columns)), np.float32)
+        body = ExplainBody(labels=[1.0, 0.0])
+        _try(Request(entry.name, entry.served, Given(rows, None, []), body))
+
+
+def _try(request: Request) -> None:
+    try:
+        explain(request)
+    except Exception as error:  # it may be served nevertheless
+        LOG.warning("model %s can rank, but not explain: %s", request.name, error)
 
 
 def listing(best: Ints, scores: Floats, ids: Any) -> list[tuple[Any, int, int, float]]:

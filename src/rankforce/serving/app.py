@@ -10,9 +10,11 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
+from rankforce.common.checks import check_number, check_whole
 from rankforce.common.threads import usable_cores
+from rankforce.serving.answers import warm
 from rankforce.serving.door import Door
-from rankforce.serving.limits import Limits, check_limits
+from rankforce.serving.limits import Limits
 from rankforce.serving.metrics import Counting, Metrics
 from rankforce.serving.models import Models
 from rankforce.serving.routes import Service
@@ -33,6 +35,7 @@ def make_app(
     """
     metrics = Metrics()
     opened = Models(models, base=base, heard=metrics.count_reload)
+    warm(opened)
     pool = ThreadPoolExecutor(usable_cores(), "rankforce-serving")
     service = Service(opened, check_limits(limits or Limits()), pool, metrics)
 
@@ -47,6 +50,16 @@ def make_app(
     app.add_middleware(Door, token=token)
     app.add_middleware(Counting, metrics=metrics)
     return app
+
+
+def check_limits(limits: Limits) -> Limits:
+    """The same limits, each a number that lets something through."""
+    for name, value in limits._asdict().items():
+        if name == "seconds":
+            check_number(name, value, 0.001)
+        else:
+            check_whole(name, value, least=1)
+    return limits
 
 
 async def _watch(models: Models) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rankforce.common.checks import check_number, check_whole
 from rankforce.serving.refusal import Refusal
 
 
@@ -20,16 +19,6 @@ class Limits(NamedTuple):
     explained: int = 1_000  # documents of a request for /explain, whose pairs are all looked at
     seconds: float = 10.0  # from the first byte of a request to its answer
     requests: int = 64  # that a worker answers at once
-
-
-def check_limits(limits: Limits) -> Limits:
-    """The same limits, each a number that lets something through."""
-    for name, value in limits._asdict().items():
-        if name == "seconds":
-            check_number(name, value, 0.001)
-        else:
-            check_whole(name, value, least=1)
-    return limits
 
 
 def check_bytes(count: int, limits: Limits) -> None:

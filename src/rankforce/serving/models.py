@@ -19,11 +19,13 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.notes import hold_notes
 from rankforce.common.types import Floats
 from rankforce.data.sources import as_source
+from rankforce.models.base import FORESTS
 from rankforce.models.folder import state
 from rankforce.serving.matrix import Columns
 from rankforce.serving.refusal import Refusal
 from rankforce.training.loading import load_one
 
+NETWORK = 1_000  # trees that take about as long as a network
 LOG = logging.getLogger("rankforce.serving")
 
 
@@ -33,6 +35,7 @@ class Served:
     def __init__(self, path: Path, base: Path | None = None) -> None:
         self.ranker = load_one(path, base).set_params(threads=1)
         self.model = self.ranker.model_
+        self._scorer = self.ranker.scorer()
         self.columns = Columns(self.model.schema)
         self.version = version_of(self.model)
         self.loaded = time.time()
@@ -41,20 +44,19 @@ class Served:
 
     def scores(self, rows: NDArray[np.float32]) -> Floats:
         """Scores of the documents of one query."""
-        return self.ranker.predict(self._features(rows), group=[len(rows)])
+        if self.model.renumbered:
+            return self.ranker.predict(as_source(rows), group=[len(rows)])
+        return self._scorer.scores(rows)
 
     def contributions(self, rows: NDArray[np.float32]) -> Floats:
         """What each feature adds to each score, and in a last column the rest."""
-        return self.ranker.contributions(self._features(rows))
-
-    def _features(self, rows: NDArray[np.float32]) -> Any:
-        # In an array numbers would be taken for values of categories, of which rows have codes.
-        return as_source(rows) if self.model.renumbered else rows
+        # An array would have values of such categories, and rows have codes.
+        return self.ranker.contributions(as_source(rows) if self.model.renumbered else rows)
 
     @property
     def cost(self) -> int:
         """What a document takes, in trees."""
-        return self.model.used
+        return self.model.used if self.model.scorer.kind in FORESTS else NETWORK
 
 
 def version_of(model: Any) -> str:

@@ -14,9 +14,10 @@ import uvicorn
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.serving.app import make_app
+from rankforce.serving.answers import warm
+from rankforce.serving.app import check_limits, make_app
 from rankforce.serving.door import is_loopback
-from rankforce.serving.limits import Limits, check_limits
+from rankforce.serving.limits import Limits
 from rankforce.serving.models import Models
 from rankforce.serving.workers import run_workers
 
@@ -51,8 +52,7 @@ def serve(
             work(door, ready=say)
             return
         set_log()
-        opened = Models(models, base=base)  # for what is wrong with them
-        del opened
+        warm(Models(models, base=base))  # for what is wrong with them; kernels are compiled once
         say()
         run_workers(work, door, workers)
 
