@@ -3,9 +3,12 @@ import { explainBody, rankBody } from "./documents.js";
 import * as server from "./server.js";
 
 const WAIT = 150; // ms after the last key
+const AGAIN = 1000; // ms after an answer that the server has no time
+const TRIES = 60;
 
 export class Desk {
-  // `show` is told of news: asking(), ranked(), explained(), mistake(error).
+  // `show` is told of news: asking(), ranked(), explained(), renewed(), mistake(error); the model
+  // was renewed where the server has another version by now.
   constructor(show) {
     this.show = show;
     this.model = null;
@@ -54,12 +57,22 @@ export class Desk {
   }
 
   ask() {
-    clearTimeout(this.timer);
     this.number++;
+    this.tries = 0;
     this.isRanked = false;
     this.stop?.abort();
     this.show.asking();
-    this.timer = setTimeout(() => this.send(this.number), WAIT);
+    this.sendAfter(WAIT);
+  }
+
+  sendAfter(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(this.number), wait);
+  }
+
+  fail(error) {
+    this.show.mistake(error);
+    if (error.status === 503 && ++this.tries < TRIES) this.sendAfter(AGAIN);
   }
 
   // The ranking first: what explains it takes longer, and not every model has it.
@@ -75,13 +88,15 @@ export class Desk {
       await this.rank(keys, isNewest);
       if (isNewest()) await this.explain(keys, isNewest);
     } catch (error) {
-      if (isNewest() && error.name !== "AbortError") this.show.mistake(error);
+      if (isNewest() && error.name !== "AbortError") this.fail(error);
     }
   }
 
   async rank(keys, isNewest) {
-    const { ranking } = await server.rank(rankBody(this), this.stop.signal);
-    if (isNewest()) this.accept(keys, ranking);
+    const { ranking, version } = await server.rank(rankBody(this), this.stop.signal);
+    if (!isNewest()) return;
+    this.accept(keys, ranking);
+    if (version !== this.model.version) this.show.renewed();
   }
 
   // Contributions need no labels: a mistake in those is told, and takes nothing else away.
@@ -96,7 +111,7 @@ export class Desk {
     }
     if (!isNewest()) return;
     this.learn(keys, told ?? { ranking: [] });
-    if (mistake) this.show.mistake(mistake);
+    if (mistake) this.fail(mistake);
   }
 
   accept(keys, ranking) {

@@ -26,7 +26,7 @@ let models = [];
 let seed = 0;
 let written = null; // the last part of the address behind # that is our own
 
-const desk = new Desk({ asking, ranked, explained, mistake });
+const desk = new Desk({ asking, ranked, explained, renewed, mistake });
 const editor = new Editor(desk);
 const aims = new Aims(desk);
 const paste = new Paste(desk, { use, showExample, choose: chooseModel });
@@ -42,6 +42,8 @@ function asking() {
 
 function ranked() {
   stale(false);
+  editor.forgive();
+  aims.forgive();
   ranking.draw();
   editor.drawRanks();
   remember();
@@ -58,6 +60,15 @@ function explained() {
     .map(([name, value]) => `${name} ${FORMATS.metric(value)}`);
   const forces = desk.told.objective ? [`forces of ${desk.told.objective}`] : [];
   say([`${count} document${count > 1 ? "s" : ""}`, ...metrics, ...forces].join(" · "));
+}
+
+async function renewed() {
+  models = await server.models();
+  const model = models.find(({ name }) => name === desk.model.name);
+  const namesOf = ({ features }) => JSON.stringify(features.map(({ name }) => name));
+  if (!model || namesOf(model) !== namesOf(desk.model)) return start();
+  desk.model = model;
+  describe();
 }
 
 // At its field, if it names one; in words beside the ranking in any case.
