@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankforce.diagnostics.explain import explain
     from rankforce.diagnostics.recorder import Recorder
     from rankforce.diagnostics.replay import diagnose
+    from rankforce.diagnostics.why import enter, why
     from rankforce.evaluation.compare import compare, compare_values
     from rankforce.evaluation.comparison import Comparison
     from rankforce.evaluation.evaluate import evaluate
@@ -75,6 +76,7 @@ __all__ = [
     "diagnose",
     "diagnostics",
     "distil",
+    "enter",
     "evaluate",
     "explain",
     "graded",
@@ -97,6 +99,7 @@ __all__ = [
     "trade_off",
     "train",
     "tune",
+    "why",
     "write_qrels",
     "write_report",
     "write_run",
@@ -131,6 +134,8 @@ _HOMES = {
     "Recorder": "rankforce.diagnostics.recorder",
     "diagnose": "rankforce.diagnostics.replay",
     "explain": "rankforce.diagnostics.explain",
+    "why": "rankforce.diagnostics.why",
+    "enter": "rankforce.diagnostics.why",
     "write_report": "rankforce.show.report.write",
     "log_to": "rankforce.training.callbacks.log_to",
     "RankforceError": "rankforce.common.errors",

@@ -143,11 +143,18 @@ def network(kind: str, **more: Any) -> rf.Ranker:
     return ranker.fit(with_holes(plain), labels, group=group, feature_name=names)
 
 
+def on_trees(kind: str) -> rf.Ranker:
+    """A network whose features are trees, or one that adds to their scores."""
+    return network(kind, base=train(with_holes(train_set()[0]), n_estimators=20, num_leaves=7))
+
+
 NETWORKS: dict[str, Callable[[], rf.Ranker]] = {
     "linear": lambda: network("linear"),
     "linear, no scaling": lambda: network("linear", scaling="none"),
-    "mlp": lambda: network("mlp", hidden=[16]),
-    "attention": lambda: network("attention", hidden=[16]),
+    "mlp": lambda: network("mlp", hidden=[16], scaling="log"),
+    "attention": lambda: network("attention", hidden=[16], scaling="log"),
+    "linear on trees": lambda: on_trees("linear"),
+    "mlp upon trees": lambda: on_trees("mlp"),
 }
 CASES = FORESTS | NETWORKS
 
@@ -182,16 +189,22 @@ def make_rows(model: Model) -> NDArray[np.float32]:
 
 
 def touchy(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Values on thresholds, next to them, and around zero."""
-    on = floor_float32(np.clip(thresholds, -LARGEST, LARGEST))
-    up, down = (np.nextafter(on, np.float32(side)) for side in (LARGEST, -LARGEST))
+    """Values on thresholds, next to them, and around zero.
+
+    The largest float32 is not among them: where formats compare by `<`, no number is above it.
+    """
+    last = np.nextafter(np.float32(LARGEST), np.float32(0))
+    on = np.clip(floor_float32(thresholds), -last, last)
+    up, down = (np.nextafter(on, side) for side in (last, -last))
     return np.concatenate([on, up, down, NEAR_ZERO])
 
 
 def thresholds_of(model: Model) -> list[NDArray[np.float64]]:
     """Thresholds by feature; a network has none."""
     found: list[list[float]] = [[] for _ in range(COLUMNS)]
-    for tree in getattr(model.scorer, "trees", [])[: model.used]:
+    forest = getattr(model.scorer, "forest", None)
+    own = getattr(forest if isinstance(forest, Forest) else model.scorer, "trees", [])
+    for tree in own[: None if isinstance(forest, Forest) else model.used]:
         for feature, threshold in zip(tree.feature, tree.threshold, strict=True):
             found[feature].append(threshold)
     return [np.array(sorted(set(one))) for one in found]

@@ -29,6 +29,7 @@ VERBS = {
     "figures": "draw the pictures of the papers from synthetic data",
     "reproduce": "run the study of a paper again, on its data or on yours",
     "convert": "turn a data file into another format",
+    "export": "write a model in the form of another program",
     "objectives": "list the objectives, or explain one",
 }
 

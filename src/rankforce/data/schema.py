@@ -164,7 +164,8 @@ def merge(schemas: Sequence[Schema]) -> Schema | None:
 
 def check_width(columns: int, like: Schema) -> None:
     """Refuse columns without names that a model has no features for."""
-    match(usual_names(columns), like.names)
+    if columns != len(like.names):
+        match(usual_names(columns), like.names)
     for column in like.categories:
         if not 0 <= column < columns:
             raise RankforceError(f"categories of column {column}, but there are {columns} columns")

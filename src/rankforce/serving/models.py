@@ -26,6 +26,7 @@ from rankforce.serving.refusal import Refusal
 from rankforce.training.loading import load_one
 
 NETWORK = 1_000  # trees that take about as long as a network
+ROWS = 66  # that a new model scores first: enough for each kernel that scores rows
 LOG = logging.getLogger("rankforce.serving")
 
 
@@ -40,7 +41,7 @@ class Served:
         self.version = version_of(self.model)
         self.loaded = time.time()
         # Kernels are compiled, or fetched from the disk, before the first request needs them.
-        self.scores(np.zeros((2, len(self.columns)), np.float32))
+        self.scores(np.zeros((ROWS, len(self.columns)), np.float32))
 
     def scores(self, rows: NDArray[np.float32]) -> Floats:
         """Scores of the documents of one query."""

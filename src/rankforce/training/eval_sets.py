@@ -124,7 +124,7 @@ def split_qid(X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
 
 def without_qid(X: Any, features: Sequence[str]) -> Any:
     """The frame without its column of queries, unless that is a feature."""
-    if QID in features or QID not in _columns(X):
+    if QID not in _columns(X) or QID in features:
         return X
     if hasattr(X, "drop_columns"):  # Arrow
         return X.drop_columns([QID])
@@ -132,6 +132,8 @@ def without_qid(X: Any, features: Sequence[str]) -> Any:
 
 
 def _columns(X: Any) -> list[Any]:
+    if isinstance(X, np.ndarray):
+        return []
     if hasattr(X, "column_names"):
         return list(X.column_names)
     return list(X.columns) if hasattr(X, "columns") else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -10,8 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.files import whole_file, write_bytes
 from rankforce.common.notes import note
 from rankforce.models.base import NETWORK
+from rankforce.models.export.features import FeatureMap, make_features, read_features
+from rankforce.models.export.registry import FILE, export
 from rankforce.models.importance import importance_of
 from rankforce.models.model import Model
 from rankforce.training.resume import same_rows
@@ -133,6 +137,36 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
             kind = type(self.model_.base).__name__
             note(f"the module has what the network adds to its base, but not the base, a {kind}")
         return copy.deepcopy(network.net(self.model_.used))
+
+    def export(
+        self,
+        path: str | Path,
+        to: str,
+        features: FeatureMap | dict[str, Any] | str | Path | None = None,
+    ) -> list[str]:
+        """Write the model in the form of another program; lines that say how it is used there.
+
+        `to` is one of `rankforce export --list`: "onnx", "c", "elasticsearch-ltr", ... `features`
+        says what a search engine calls the features: a dictionary, or the name of a map.json. What
+        a form cannot say is refused with the node where it is.
+
+        >>> import tempfile
+        >>> import rankforce as rf
+        >>> data = rf.make_data("yahoo", queries=20)
+        >>> ranker = rf.Ranker(n_estimators=2, num_leaves=3, progress=False).fit(data)
+        >>> ranker.export(Path(tempfile.mkdtemp()) / "ranker.c", to="c")[0]
+        "compile with: cc -std=c99 -O2 -c '...ranker.c' (C99, no libraries)"
+        """
+        check_is_fitted(self, "model_")
+        if isinstance(features, (str, Path)):
+            features = read_features(features)
+        elif isinstance(features, dict):
+            features = make_features(features)
+        made = export(self.model_, to, features)
+        target = Path(path)
+        with whole_file(target) as name:
+            write_bytes(name, made.content)
+        return [line.replace(FILE, str(target)) for line in made.told]
 
     @property
     def n_features_in_(self) -> int:

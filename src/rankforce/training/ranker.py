@@ -22,6 +22,7 @@ from rankforce.forces.auto import Choice
 from rankforce.forces.base import AnyObjective
 from rankforce.measures.metric import Metric, mean
 from rankforce.measures.scoreboard import Scoreboard
+from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
 from rankforce.training.aliases import also_called, same
 from rankforce.training.base import Base, open_base, stand_on
@@ -332,8 +333,7 @@ class Ranker(Learnt):
         and `output_margin` change nothing, because scores are never transformed, nor does
         `validate_features`, because names of features are always compared.
         """
-        check_is_fitted(self, "model_")
-        model = self.model_
+        model = self._fitted()
         steps = choose_steps(
             model,
             start_iteration=start_iteration,
@@ -365,9 +365,15 @@ class Ranker(Learnt):
     @property
     def needs_lists(self) -> bool:
         """Whether the score of a document depends on the others of its query."""
-        check_is_fitted(self, "model_")
-        outside = getattr(self.model_.base, "needs_lists", False)
-        return bool(self.model_.scorer.needs_lists or outside)
+        model = self._fitted()
+        return bool(model.scorer.needs_lists or getattr(model.base, "needs_lists", False))
+
+    def _fitted(self) -> Model:
+        """The model; scikit-learn's check, which takes longer, is for when there is none."""
+        found: Model | None = self.__dict__.get("model_")
+        if found is None:
+            check_is_fitted(self, "model_")
+        return self.model_ if found is None else found
 
     def _lists(self, X: Any, rows: int, qid: Any, group: Any) -> QueryIndex | None:
         """The queries of what is scored, where they are known and it takes them."""

@@ -59,26 +59,31 @@ def start_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def open_page(browser: Browser) -> Iterator[Page]:
-    """An empty page; errors in it and requests to the outside fail the test at its end."""
+def open_page(
+    browser: Browser, *, inside: tuple[str, ...] = INSIDE, refusals: str | None = None
+) -> Iterator[Page]:
+    """An empty page; errors in it and requests to the outside fail the test at its end.
+
+    `inside` is how addresses begin that are not outside. A browser complains of answers that refuse
+    something: those with `refusals` in them are what the test is about.
+    """
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
     page.set_default_timeout(5_000)  # ms
     complaints: list[str] = []
 
     def on_request(url: str) -> None:
-        if not url.startswith(INSIDE):
+        if not url.startswith(inside):
             complaints.append(f"request to the outside: {url}")
+
+    def on_message(kind: str, text: str) -> None:
+        is_refusal = refusals is not None and refusals in text
+        if kind in ("error", "warning") and not is_refusal:
+            complaints.append(f"console {kind}: {text}")
 
     page.on("request", lambda request: on_request(request.url))
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            message.type in ("error", "warning")
-            and complaints.append(f"console {message.type}: {message.text}")
-        ),
-    )
+    page.on("console", lambda message: on_message(message.type, message.text))
     try:
         yield page
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
+from rankforce.diagnostics.closest import closest, id_text
 from rankforce.diagnostics.explain.explained import FALSE, MISSED, Document, Explained
 from rankforce.diagnostics.grades import Grades
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
@@ -267,16 +267,8 @@ def _find_query(query: Any, subject: Subject, values: dict[str, Floats]) -> tupl
             )
         number = int(np.nanargmin(worth))
         return number, f"the lowest {name} of {len(ids):,} queries" if len(ids) > 1 else ""
-    texts = [_text(one) for one in ids.tolist()]
-    wanted = _text(query.item() if isinstance(query, np.generic) else query)
+    texts = [id_text(one) for one in ids.tolist()]
+    wanted = id_text(query)
     if wanted in texts:
         return texts.index(wanted), ""
-    close = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.5)
-    hint = "the closest are" if close else "there are such as"
-    listed = ", ".join(close or texts[:3])
-    raise RankforceError(f"no query {wanted!r} among {len(ids):,}: {hint} {listed}")
-
-
-def _text(query: Any) -> str:
-    """An id as text: files may make 7.0 of 7."""
-    return str(int(query)) if isinstance(query, float) and query.is_integer() else str(query)
+    raise RankforceError(f"no query {wanted!r} among {len(ids):,}: {closest(wanted, texts)}")

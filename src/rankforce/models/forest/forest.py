@@ -16,6 +16,7 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.models.base import FOREST
 from rankforce.models.forest.lightgbm_text import (
+    SUMS,
     feature_infos,
     feature_names,
     make_head,
@@ -128,7 +129,7 @@ class Forest:
 
     def text(self, steps: int, parameters: dict[str, Any], categories: dict[int, list[Any]]) -> str:
         """The first trees in LightGBM's own format."""
-        shown = {"boosting": "gbdt", "objective": "custom", "num_iterations": str(steps)}
+        shown = {"boosting": "gbdt", "objective": SUMS, "num_iterations": str(steps)}
         # LightGBM reads these as numbers: a schedule of rates is left to the trees.
         known = {name: parameters.get(name) for name in SHOWN}
         shown |= {n: str(value) for n, value in known.items() if isinstance(value, (int, float))}

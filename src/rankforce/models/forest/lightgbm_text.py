@@ -34,6 +34,8 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
+SUMS = "regression"  # the objective in a text: scores are sums of leaves and nothing else
+
 # In LightGBM's order. Values of leaves are written so that they read back the same, in few digits.
 FIELDS = {
     "split_feature": Field("feature", np.int64, str),
@@ -198,7 +200,10 @@ def parse_model(text: str) -> tuple[str, list[Tree]]:
 
 
 def make_head(names: Sequence[str], ranges: Sequence[str], about: Mapping[str, str]) -> str:
-    """What stands before the trees; lleaves and Treelite want to hear that scores are as they are.
+    """What stands before the trees.
+
+    The objective says that scores are plain sums: of all its names, lleaves, Treelite, onnxmltools
+    and every version of LightGBM know this one.
 
     >>> print(make_head(["a b", "c"], ["[0:2]", "none"], {}))
     tree
@@ -207,7 +212,7 @@ def make_head(names: Sequence[str], ranges: Sequence[str], about: Mapping[str, s
     num_tree_per_iteration=1
     label_index=0
     max_feature_idx=1
-    objective=custom
+    objective=regression
     feature_names=a_b c
     feature_infos=[0:2] none
     <BLANKLINE>
@@ -218,7 +223,7 @@ def make_head(names: Sequence[str], ranges: Sequence[str], about: Mapping[str, s
         "num_tree_per_iteration": 1,
         "label_index": 0,
         "max_feature_idx": len(names) - 1,
-        "objective": "custom",
+        "objective": SUMS,
         "feature_names": " ".join(plain_names(names)),
         **about,
         "feature_infos": " ".join(ranges),

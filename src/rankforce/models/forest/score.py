@@ -20,9 +20,10 @@ from rankforce.models.forest.masks import Masks, make_masks
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk_bins import add_bin_scores
 
-# Rows below which a walk down takes less time than a block of 64 does, whatever its rows: 7 to 13
-# for 100 to 1,000 trees of 31 to 64 leaves (benchmarks/scoring.py). Scores are the same either way.
-FEW = 10
+# Rows below which walks take less time than a block of 64, which costs the same for any: 3 to 12
+# for 100 to 1,000 trees of 8 to 200 leaves (benchmarks/scoring.py --traversals). Scores are the
+# same either way.
+FEW = 6
 ROWS = 1 << 11  # that a thread takes at once
 
 

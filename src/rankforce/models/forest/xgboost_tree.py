@@ -195,7 +195,12 @@ def _to_words(codes: Ints) -> Ints:
     return words
 
 
-def _to_codes(words: Ints) -> list[int]:
+def to_codes(words: NDArray[Any]) -> list[int]:
+    """The codes of a set.
+
+    >>> to_codes(np.array([5, 1]))
+    [0, 2, 32]
+    """
     bits = (words[:, None] >> np.arange(32)) & 1
     return np.flatnonzero(bits.reshape(-1)).tolist()
 
@@ -233,7 +238,7 @@ def tree_record(tree: Tree) -> dict[str, Any]:
     parents[left], parents[right] = inner, inner
     order = np.argsort(inner[kind])  # XGBoost wants its numbers ascending
     bounds = _bounds(tree)
-    sets = [_to_codes(tree.words[slice(*bounds[one])]) for one in order.tolist()]
+    sets = [to_codes(tree.words[slice(*bounds[one])]) for one in order.tolist()]
     sizes = [len(one) for one in sets]
     own = {name: details[name].tolist() for name in ("count", "leaf_count") if name in details}
     return {

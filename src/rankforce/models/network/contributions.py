@@ -20,7 +20,7 @@ def linear_contributions(network: Network, features: Any, step: int) -> Floats:
 
     The weights of a category, and of a value that is missing, are with their feature.
     """
-    weight, tables = _weights(network, step)
+    weight, tables = linear_weights(network, step)
     encoder = network.encoder
     numbers, scaled = encoder.numbers, encoder.scaled
     found = np.zeros((features.shape[0], len(network.names) + 1))
@@ -40,7 +40,7 @@ def linear_contributions(network: Network, features: Any, step: int) -> Floats:
 
 def weighted_forest(network: Network, step: int) -> Forest:
     """The trees whose leaf values are the features of a linear network, by their weights."""
-    weight, _ = _weights(network, step)
+    weight, _ = linear_weights(network, step)
     if network.forest is None:
         raise RankforceError("the features of this network are no trees")
     trees = [
@@ -50,7 +50,7 @@ def weighted_forest(network: Network, step: int) -> Forest:
     return Forest(network.forest.head, trees)
 
 
-def _weights(network: Network, step: int) -> tuple[Floats, list[Floats]]:
+def linear_weights(network: Network, step: int) -> tuple[Floats, list[Floats]]:
     """Those of numbers and flags, and a table for each category."""
     kind = network.shape["model"]
     if kind != LINEAR:

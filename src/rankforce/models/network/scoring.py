@@ -85,11 +85,12 @@ class OwnModule(torch.nn.Module):
                 f"numbers: {error}"
             ) from None
         shape = tuple(getattr(scores, "shape", ()))
-        if shape not in ((len(x),), (len(x), 1)):
+        rows = x.shape[0]  # len(x) would be a constant in an exported graph
+        if shape not in ((rows,), (rows, 1)):
             name = type(self.module).__name__
             raise RankforceError(
-                f"the module {name} gives shape {shape} for {len(x)} rows: expected one score for "
-                f"each, ({len(x)},) or ({len(x)}, 1)"
+                f"the module {name} gives shape {shape} for {rows} rows: expected one score for "
+                f"each, ({rows},) or ({rows}, 1)"
             )
         return scores.reshape(-1)
 

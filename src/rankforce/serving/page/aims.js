@@ -5,7 +5,6 @@ const { html } = window.rankforce.dom;
 export class Aims {
   constructor(desk) {
     this.desk = desk;
-    this.own = html("option", { value: "" }, "the model's own");
     this.objective = html("select", { onchange: () =>
       desk.change("objective", () => { desk.objective = this.objective.value; }) });
     this.k = html("input", { type: "number", min: 1, step: 1, placeholder: "own", oninput: () =>
@@ -15,13 +14,12 @@ export class Aims {
   }
 
   offer(objectives) {
-    this.objective.replaceChildren(this.own, ...objectives.map(({ name, formula }) =>
-      html("option", { value: name, title: formula }, name)));
+    const named = objectives.map(({ name, formula }) =>
+      html("option", { value: name, title: formula }, name));
+    this.objective.replaceChildren(html("option", { value: "" }, "the model's own"), ...named);
   }
 
   draw() {
-    this.own.textContent = this.desk.model.objective
-      ? `the model's own: ${this.desk.model.objective}` : "the model's own";
     this.objective.value = this.desk.objective;
     this.k.value = this.desk.k;
   }

@@ -3,9 +3,12 @@ import { explainBody, rankBody } from "./documents.js";
 import * as server from "./server.js";
 
 const WAIT = 150; // ms after the last key
+const AGAIN = 1000; // ms after an answer that the server has no time
+const TRIES = 60;
 
 export class Desk {
-  // `show` is told of news: asking(), ranked(), explained(), mistake(error).
+  // `show` is told of news: asking(), ranked(), explained(), renewed(), mistake(error); the model
+  // was renewed where the server has another version by now.
   constructor(show) {
     this.show = show;
     this.model = null;
@@ -20,6 +23,7 @@ export class Desk {
     this.told = {}; // objective and k of the forces, metrics of the list
     this.before = new Map(); // ranks by key, as they were before the last edit
     this.edit = null;
+    this.isRanked = false; // whether the ranking is that of the documents as they are
     this.number = 0;
   }
 
@@ -36,6 +40,7 @@ export class Desk {
     if (edit !== this.edit) this.before = new Map(this.ranking.map(({ key, rank }) => [key, rank]));
     this.edit = edit;
     act();
+    this.ranking = this.ranking.filter(({ key }) => this.document(key));
     this.ask();
   }
 
@@ -52,11 +57,22 @@ export class Desk {
   }
 
   ask() {
-    clearTimeout(this.timer);
     this.number++;
+    this.tries = 0;
+    this.isRanked = false;
     this.stop?.abort();
     this.show.asking();
-    this.timer = setTimeout(() => this.send(this.number), WAIT);
+    this.sendAfter(WAIT);
+  }
+
+  sendAfter(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(this.number), wait);
+  }
+
+  fail(error) {
+    this.show.mistake(error);
+    if (error.status === 503 && ++this.tries < TRIES) this.sendAfter(AGAIN);
   }
 
   // The ranking first: what explains it takes longer, and not every model has it.
@@ -64,21 +80,38 @@ export class Desk {
     const isNewest = () => number === this.number;
     const keys = this.documents.map((one) => one.key);
     this.stop = new AbortController();
+    if (!keys.length) {
+      this.accept(keys, []);
+      return this.learn(keys, { ranking: [] });
+    }
     try {
-      if (keys.length) await this.askBoth(keys, isNewest);
-      else this.learn(keys, { ranking: this.accept(keys, []) });
+      await this.rank(keys, isNewest);
+      if (isNewest()) await this.explain(keys, isNewest);
     } catch (error) {
-      if (isNewest() && error.name !== "AbortError") this.show.mistake(error);
+      if (isNewest() && error.name !== "AbortError") this.fail(error);
     }
   }
 
-  async askBoth(keys, isNewest) {
-    const { signal } = this.stop;
-    const ranked = await server.rank(rankBody(this), signal);
+  async rank(keys, isNewest) {
+    const { ranking, version } = await server.rank(rankBody(this), this.stop.signal);
     if (!isNewest()) return;
-    this.accept(keys, ranked.ranking);
-    const explained = await server.explain(explainBody(this), signal);
-    if (isNewest()) this.learn(keys, explained);
+    this.accept(keys, ranking);
+    if (version !== this.model.version) this.show.renewed();
+  }
+
+  // Contributions need no labels: a mistake in those is told, and takes nothing else away.
+  async explain(keys, isNewest) {
+    const [whole, plain] = [explainBody(this), rankBody(this)];
+    let told = null, mistake = null;
+    for (const body of whole.labels ? [whole, plain] : [plain]) {
+      told ??= await server.explain(body, this.stop.signal).catch((error) => {
+        mistake ??= error;
+        return null;
+      });
+    }
+    if (!isNewest()) return;
+    this.learn(keys, told ?? { ranking: [] });
+    if (mistake) this.fail(mistake);
   }
 
   accept(keys, ranking) {
@@ -86,8 +119,8 @@ export class Desk {
     const isThere = (key) => keys.includes(key);
     if (!isThere(this.chosen)) this.chosen = this.ranking[0]?.key ?? null;
     if (!isThere(this.beside)) this.beside = null;
+    this.isRanked = true;
     this.show.ranked();
-    return this.ranking;
   }
 
   learn(keys, { ranking, objective, k, metrics }) {

@@ -87,9 +87,9 @@ export class Editor {
   head(shown) {
     const ranges = shown.map((i) => {
       const { name, least, most } = this.desk.features[i];
-      const range = least === null || most === null ? "" : `${short(least)} to ${short(most)}`;
+      const ends = [least, most].filter((end) => end !== null).map((end) => short(end, 2));
       return html("th", { scope: "col", title: name }, html("span", { class: "name" }, name),
-        html("small", null, range));
+        html("small", null, ends.join(" to ")));
     });
     return html("thead", null, html("tr", null, html("th", { scope: "col" }, "Document"),
       html("th", { scope: "col" }, "Label"), ranges,

@@ -1,9 +1,9 @@
 // The state of the page as the part of its address behind #, which stays in the browser.
 import { makeDocument } from "./documents.js";
 
-const MOST = 40_000; // characters; more documents than that are not for a link
+const MOST = 40_000; // bytes; more documents than that are not for a link
 
-const encode = (text) => btoa(String.fromCodePoint(...new TextEncoder().encode(text)))
+const encode = (bytes) => btoa(String.fromCodePoint(...bytes))
   .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 function decode(text) {
   const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
@@ -16,7 +16,8 @@ export function write(desk) {
   const said = JSON.stringify({ model: desk.model.name, objective: desk.objective, k: desk.k,
     missing: desk.allowsMissing, chosen: at(desk.chosen), beside: at(desk.beside),
     documents: desk.documents.map((one) => [one.id, one.label, ...one.values]) });
-  return said.length > MOST ? "" : `#${encode(said)}`;
+  const bytes = new TextEncoder().encode(said);
+  return bytes.length > MOST ? "" : `#${encode(bytes)}`;
 }
 
 // What `write` wrote, or null where the address says nothing that is known.

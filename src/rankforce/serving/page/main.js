@@ -16,6 +16,7 @@ const { FORMATS } = window.rankforce.scales;
 const at = (id) => document.getElementById(id);
 const root = document.documentElement;
 const busy = (is) => at("desk").setAttribute("aria-busy", String(is));
+const stale = (is) => at("desk").classList.toggle("is-stale", is);
 const say = (text, isMistake = false) => {
   at("said").textContent = text;
   at("said").classList.toggle("is-mistake", isMistake);
@@ -25,7 +26,7 @@ let models = [];
 let seed = 0;
 let written = null; // the last part of the address behind # that is our own
 
-const desk = new Desk({ asking, ranked, explained, mistake });
+const desk = new Desk({ asking, ranked, explained, renewed, mistake });
 const editor = new Editor(desk);
 const aims = new Aims(desk);
 const paste = new Paste(desk, { use, showExample, choose: chooseModel });
@@ -40,6 +41,9 @@ function asking() {
 }
 
 function ranked() {
+  stale(false);
+  editor.forgive();
+  aims.forgive();
   ranking.draw();
   editor.drawRanks();
   remember();
@@ -58,9 +62,19 @@ function explained() {
   say([`${count} document${count > 1 ? "s" : ""}`, ...metrics, ...forces].join(" · "));
 }
 
+async function renewed() {
+  models = await server.models();
+  const model = models.find(({ name }) => name === desk.model.name);
+  const namesOf = ({ features }) => JSON.stringify(features.map(({ name }) => name));
+  if (!model || namesOf(model) !== namesOf(desk.model)) return start();
+  desk.model = model;
+  describe();
+}
+
 // At its field, if it names one; in words beside the ranking in any case.
 function mistake(error) {
   busy(false);
+  stale(!desk.isRanked);
   if (error.status === 401) askForToken();
   say(error.message, true);
   const place = placeOf(error.message, desk.features);

@@ -18,15 +18,16 @@ export class Paste {
     // What was pasted is read at once; what was typed, when one says so.
     this.text.addEventListener("paste", () => setTimeout(() => this.read()));
     this.notes = html("p", { class: "notes", role: "status" });
-    this.drawer = html("details", { class: "paste" }, html("summary", null, "Paste documents"),
+    this.door = html("summary", null, "Paste documents");
+    this.drawer = html("details", { class: "paste" }, this.door,
       html("p", { class: "about" }, "JSON as for /rank, a table with a header (CSV, TSV), " +
         "or LETOR lines."),
       this.text, html("div", { class: "buttons" },
         html("button", { type: "button", onclick: () => this.read() }, "Use these documents")));
-    this.node = html("div", null, html("div", { class: "fields" }, field("Model", this.models),
+    this.node = html("div", { class: "fields" }, field("Model", this.models),
       html("button", { type: "button", onclick: showExample,
-        title: "Values within the ranges of the features" }, "Make an example")),
-    this.drawer, this.notes);
+        title: "Values within the ranges of the features" }, "Make an example"),
+      this.drawer, this.notes);
   }
 
   offer(models) {
@@ -45,6 +46,8 @@ export class Paste {
       const count = `${length} document${length > 1 ? "s" : ""}`;
       this.say([`${count} read as ${found.form}.`, ...found.notes]);
       this.use(found);
+      this.drawer.open = false;
+      this.door.focus();
     } catch (error) {
       complain(this.text, error.message);
       this.say([]);

@@ -11,6 +11,8 @@ function grade(text, top) {
   return y > 0 ? Math.min(4, Math.max(1, Math.round((4 * y) / top))) : 0;
 }
 
+const FIRST = 50; // documents that are shown before one asks for all
+
 export class RankingList {
   constructor(desk, { choose, compare }) {
     this.desk = desk;
@@ -19,7 +21,12 @@ export class RankingList {
     this.head = html("div", { class: "rank-row rank-head", "aria-hidden": "true" });
     this.list = html("ol", { class: "rank-list", onkeydown: (event) => this.key(event) });
     this.rows = new Map(); // by key
-    this.node = html("div", { class: "ranking" }, this.head, this.list);
+    this.isAll = false;
+    this.more = html("button", { type: "button", class: "more", onclick: () => {
+      this.isAll = !this.isAll;
+      this.draw();
+    } });
+    this.node = html("div", { class: "ranking" }, this.head, this.list, this.more);
   }
 
   // Up and down go from document to document.
@@ -50,7 +57,10 @@ export class RankingList {
 
   draw() {
     const { desk, list } = this;
-    const { ranking } = desk;
+    const count = desk.ranking.length;
+    const ranking = this.isAll ? desk.ranking : desk.ranking.slice(0, FIRST);
+    this.more.hidden = count <= FIRST;
+    this.more.textContent = this.isAll ? `Show the first ${FIRST}` : `Show all ${count} documents`;
     const scores = ranking.map(({ score }) => score);
     const forces = ranking.map(({ key }) => desk.explained.get(key)?.force ?? null);
     const scale = { lowest: Math.min(...scores), highest: Math.max(...scores),

@@ -87,7 +87,7 @@ export class ScorePanel {
     const one = desk.document(desk.chosen);
     const why = desk.explained.get(desk.chosen);
     if (!one || !why) {
-      this.about.textContent = "Choose a document of the ranking.";
+      this.about.textContent = "Nothing is known of a document of the ranking.";
       return this.sum.node.replaceChildren();
     }
     this.about.replaceChildren(html("b", null, one.id), ": what its features add to the score, " +
@@ -127,7 +127,7 @@ export class PairPanel {
     const [hi, lo] = pair.map((one) => one && desk.explained.get(one.key));
     this.node.classList.toggle("is-empty", !hi || !lo);
     if (!hi || !lo) {
-      this.about.textContent = "It takes two documents.";
+      this.about.textContent = "It takes two documents of which something is known.";
       return this.sum.node.replaceChildren();
     }
     const [above, below] = pair.map(({ key }) => desk.document(key));

@@ -21,6 +21,7 @@ from rankforce.models.base import NETWORK
 from rankforce.models.curves import Curves
 from rankforce.models.importance import INFLUENCE, importance_of
 from rankforce.models.model import Model
+from rankforce.show.report.contributions import contribution_records
 from rankforce.show.report.objective_tables import cutoff_of, offered_objectives, wanted_objectives
 from rankforce.show.report.queries import choose_queries, query_record
 from rankforce.show.report.runs import Known, ShownModel, cautions, find_data, open_runs
@@ -215,6 +216,9 @@ def _judged(
     if len(longest) < len(chosen):
         notes.append(f"Queries with more than {LONGEST:,} documents cannot be opened here.")
     shown = [data.index.rows_of(one.query) for one in longest]
+    parts = {
+        run.name: contribution_records(run, data, scores[run.name], shown, notes) for run in runs
+    }
     return {
         "summary": sentences(found, known.name),
         "comparison": comparison_table(found),
@@ -225,7 +229,11 @@ def _judged(
             "per_query": {n: [_short(v) for v in values] for n, values in found.values.items()},
             "query_ids": [str(one) for one in found.query_ids],
         },
-        "queries": [query_record(one, data, scores, found.values) for one in longest],
+        "queries": [
+            query_record(one, data, scores, found.values)
+            | {"contributions": {n: own[at] for n, own in parts.items() if own is not None}}
+            for at, one in enumerate(longest)
+        ],
         "objectives": offered_objectives(
             runs,
             data,

@@ -20,7 +20,13 @@ STYLES = ("style.css", "explorer.css", "weight_map.css")
 SCRIPTS = (
     *("dom.js", "scales.js", "tables.js", "charts.js", "bars.js", "diagnostics.js"),
     *("pair_sets.js", "weights.js", "forces.js"),
-    *("explorer_panels.js", "explorer_rows.js", "explorer_controls.js", "explorer.js"),
+    *(
+        "explorer_why.js",
+        "explorer_panels.js",
+        "explorer_rows.js",
+        "explorer_controls.js",
+        "explorer.js",
+    ),
     *("weight_map.js", "sections.js", "page.js"),
 )
 # Characters that could end the script element around the data; JSON escapes all but ASCII.

@@ -94,6 +94,7 @@ class Explorer {
     this.queries.value = String(place);
     this.all = false;
     this.selected = null;
+    this.other = null;
     this.restart();
     this.rows = this.query.documents.map((_, document) => explorerRows.make(this, document));
     this.active = rankDocuments(this.scores).order[0];
@@ -152,6 +153,7 @@ class Explorer {
   // Shows the pairs of a document, or hides them again.
   select(one) {
     this.selected = this.selected === one ? null : one;
+    this.other = null; // that it is compared with: its neighbour, unless somebody chooses
     for (const { row } of this.rows) row.setAttribute("aria-current", "false");
     this.rows[one].row.setAttribute("aria-current", String(this.selected === one));
     explorerPanels.renderPairs(this);

@@ -1,5 +1,6 @@
 // What the explorer says around its list: above it the metric, and for each objective its pairs and
-// whether its forces go the right way; beside it the pairs that push one document most.
+// whether its forces go the right way; beside it the pairs that push one document most, and why
+// it stands above another.
 const { html } = rankforce.dom;
 const { besidePairs, compute, ndcg } = rankforce.forces;
 const { NONE, short, signed, label } = rankforce.scales;
@@ -84,7 +85,8 @@ function renderPairs(explorer) {
   explorer.detail.classList.toggle("ex-empty", one === null);
   if (one === null) {
     explorer.detail.replaceChildren(html("p", { class: "ex-soft" },
-      "Click a document, or press Enter on it, to see the pairs that push it most."));
+      "Click a document, or press Enter on it, to see the pairs that push it most" +
+      (rankforce.explorerWhy.has(explorer) ? ", and what features do for it." : ".")));
     return;
   }
   const close = html("button", { type: "button", class: "ex-close", "aria-label": "Close",
@@ -93,7 +95,8 @@ function renderPairs(explorer) {
       explorer.rows[one].row.focus({ preventScroll: true });
     } }, "\u00d7");
   explorer.detail.replaceChildren(html("h4", null, nameOf(explorer, one), close),
-    ...explorer.found.flatMap((found) => pairTable(explorer, one, found)));
+    ...explorer.found.flatMap((found) => pairTable(explorer, one, found)),
+    ...rankforce.explorerWhy.section(explorer, one));
 }
 
 rankforce.explorerPanels = { metricText, renderSummary, renderPairs };
