@@ -78,6 +78,7 @@ def run_worker(
         log_config=None,
         access_log=False,
         lifespan="on",
+        ws="none",
         timeout_keep_alive=KEEP,
         timeout_graceful_shutdown=DRAIN,
         server_header=False,
