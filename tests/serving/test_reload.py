@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,7 +22,8 @@ def workers_of(server: Running, count: int) -> set[int]:
     seen: set[int] = set()
 
     def ask() -> set[int]:
-        seen.add(server.get("/healthz").told["worker"])
+        with contextlib.suppress(ConnectionError):  # it was one that is being killed
+            seen.add(server.get("/healthz").told["worker"])
         return seen if len(seen) >= count else set()
 
     until(ask, f"{count} workers")
@@ -141,6 +143,23 @@ def test_workers_end_with_the_first_process(first: Known, tmp_path: Path):
         workers = workers_of(server, 2)
         server.stop(signal.SIGKILL)
         until(lambda: not any(is_there(one) for one in workers), "the workers to end")
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_start_waits_for_good_files(
+    first: Known, second: Known, tmp_path: Path
+):
+    run = tmp_path / "run"
+    first.ranker.save(run)
+    with running(tmp_path, run, "--workers", "2") as server:
+        killed = workers_of(server, 2).pop()
+        (run / "model.txt").write_text("tree\nnothing of use")
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: "ended (exit code 1)" in server.log.read_text(), "one that cannot start")
+        assert server.get("/models").told["models"][0]["trees"] == 5
+        second.ranker.save(run)
+        assert killed not in workers_of(server, 2)
+        assert "Traceback" not in server.log.read_text()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 from prometheus_client.multiprocess import mark_process_dead
 
+from rankforce.common.errors import RankforceError
 from rankforce.serving.metrics import FOLDER
 from rankforce.serving.models import LOG
 
@@ -164,7 +166,11 @@ def _live(work: Work, line: socket.socket) -> None:
     """The life of a worker."""
     # Ctrl-C comes to all processes of a terminal: uvicorn ends well, and there is no more to say.
     signal.signal(signal.SIGINT, lambda *_: None)
-    work(line)
+    try:
+        work(line)
+    except RankforceError as error:  # files that were good when the first process read them
+        LOG.error("%s", error)
+        sys.exit(1)
 
 
 def _why(code: int | None) -> str:
