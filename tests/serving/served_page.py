@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +12,12 @@ import pandas as pd
 
 import rankforce as rf
 from rankforce.common.types import Floats
+from tests.serving.running import Running, running, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 NAMES = ["bm25", "title_match", "age", "clicks", "inlinks"]
-LONG = 60.0  # seconds
 READY = "#desk[aria-busy='false']"
 
 
@@ -32,6 +27,7 @@ class Site(NamedTuple):
     url: str
     folder: Path  # has a folder for each
     rankers: dict[str, rf.Ranker]
+    server: Running
 
 
 def train_rankers() -> dict[str, rf.Ranker]:
@@ -63,46 +59,19 @@ def made_kinds() -> rf.RankingData:
 
 
 @contextmanager
-def served(folder: Path, rankers: dict[str, rf.Ranker], *more: str) -> Iterator[Site]:
-    """A server of these models, as its own process."""
+def served(folder: Path, rankers: dict[str, rf.Ranker], *more: str | Path) -> Iterator[Site]:
+    """A server of these models."""
     for name, ranker in rankers.items():
         ranker.save(folder / name)
     first, *others = rankers
-    named = [word for name in others for word in ("--model", f"{name}={folder / name}")]
-    command = [sys.executable, "-m", "rankforce", "serve", str(folder / first), *named]
-    log = folder / "log"
-    with log.open("w") as out:
-        process = subprocess.Popen([*command, "--port", "0", *more], stdout=out, stderr=out)
-    try:
-        yield Site(_address(process, log), folder, rankers)
-    finally:
-        process.terminate()
-        process.wait(LONG)
-
-
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    end = time.monotonic() + LONG
-    while "rankforce serves " not in log.read_text():
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < end, log.read_text()
-        time.sleep(0.05)
-    return log.read_text().partition("rankforce serves ")[2].partition(": ")[0]
+    named = [f"--model={name}={folder / name}" for name in others]
+    with running(folder, folder / first, *named, *more) as server:
+        yield Site(f"http://127.0.0.1:{server.port}", folder, rankers, server)
 
 
 def warm(site: Site, body: dict[str, Any]) -> None:
     """Ask until there is an answer: where kernels are compiled first, the server has no time."""
-    end = time.monotonic() + LONG
-    while _status(site, body) == 503:
-        assert time.monotonic() < end
-        time.sleep(0.5)
-
-
-def _status(site: Site, body: dict[str, Any]) -> int:
-    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=LONG)
-    with closing(connection):
-        kind = {"Content-Type": "application/json"}
-        connection.request("POST", "/explain", json.dumps(body), kind)
-        return connection.getresponse().status
+    until(lambda: site.server.post("/explain", body).status == 200, "the forces of a list")
 
 
 def ready(page: Page) -> Page:
