@@ -15,7 +15,7 @@ from rankforce.common.files import whole_file, write_bytes
 from rankforce.common.notes import note
 from rankforce.models.base import NETWORK
 from rankforce.models.export.features import FeatureMap, make_features, read_features
-from rankforce.models.export.registry import FILE, export
+from rankforce.models.export.registry import FILE, NAME, export
 from rankforce.models.importance import importance_of
 from rankforce.models.model import Model
 from rankforce.training.resume import same_rows
@@ -166,7 +166,7 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         target = Path(path)
         with whole_file(target) as name:
             write_bytes(name, made.content)
-        return [line.replace(FILE, str(target)) for line in made.told]
+        return [one.replace(FILE, str(target)).replace(NAME, target.name) for one in made.told]
 
     @property
     def n_features_in_(self) -> int:
