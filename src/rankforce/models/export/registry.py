@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankforce.models.model import Model
 
 # In what the user is told these stand for the file, and for its name without the folder.
-FILE, NAME = "<FILE>", "<NAME>"
+FILE, FILE_NAME = "<FILE>", "<NAME>"
 TREES, LINEAR, LAYERS = "forest", "linear", "network"
 WORDS = {TREES: "trees", LINEAR: "a linear ranker", LAYERS: "a network"}
 
