@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import platform
@@ -147,7 +148,8 @@ def bodies(rows: np.ndarray, names: list[str]) -> dict[str, bytes]:
 
 
 @contextmanager
-def server(folder: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def server(folder: Path, workers: int) -> Iterator[int]:
+    """A server, by its port."""
     command = [sys.executable, "-m", "rankforce", "serve", str(folder), "--port", "0"]
     process = subprocess.Popen(
         [*command, "--workers", str(workers)],
@@ -157,7 +159,7 @@ def server(folder: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], 
     )
     try:
         line = process.stdout.readline() if process.stdout else ""
-        yield process, int(line.split()[2].rstrip(":").rpartition(":")[2])
+        yield int(line.split()[2].rstrip(":").rpartition(":")[2])
     finally:
         process.terminate()
         process.wait(60)
@@ -227,6 +229,48 @@ def make_rankers(trees: int) -> tuple[list[rf.Ranker], list[np.ndarray]]:
     return rankers, [data.features[rows] for rows in chosen]
 
 
+def make_requests(rankers: list[rf.Ranker], queries: list[np.ndarray]) -> dict[str, list[Asked]]:
+    """Each query in each form, with the rankings of both models."""
+    versions = [version_of(one.model_) for one in rankers]
+    found: dict[str, list[Asked]] = {}
+    for rows in queries:
+        known = {v: known_ranking(one, rows) for v, one in zip(versions, rankers, strict=True)}
+        for name, content in bodies(rows, rankers[0].feature_name_).items():
+            found.setdefault(name, []).append(Asked(content, known))
+    return found
+
+
+def show_loads(
+    folder: Path, asked: dict[str, list[Asked]], seconds: float
+) -> Iterator[dict[str, Any]]:
+    """Measure each form with so many workers and connections, and print a line for each."""
+    print(f"\n{'body':<20} {'kB':>5} {'workers':>7} {'connections':>11} ", end="")
+    print(f"{'requests/s':>10} {'p50, ms':>8} {'p99, ms':>8}")
+    for workers in WORKERS:
+        with server(folder, workers) as port:
+            for (name, own), count in itertools.product(asked.items(), CONNECTIONS):
+                one = asyncio.run(measure(port, workers, own, count, seconds))
+                size = len(own[0].content) / 1e3
+                print(f"{name:<20} {size:>5.0f} {workers:>7} {count:>11} ", end="")
+                print(f"{one['requests/s']:>10,.0f} {one['p50']:>8.2f} {one['p99']:>8.2f}")
+                yield {"body": name, "workers": workers, "connections": count} | one
+
+
+def show_reloads(
+    folder: Path, rankers: list[rf.Ranker], asked: list[Asked], reloads: int
+) -> dict[str, Any]:
+    """Replace the model under load, and print what came of it."""
+    with server(folder, 2) as port:
+        told = asyncio.run(replace(port, folder, rankers, asked, reloads))
+    print(
+        f"\n{reloads} reloads and a killed worker: {told['answers']:,} answers, "
+        f"{told['wrong']} wrong, {told['lost']} lost; {told['sent again']} requests sent again "
+        f"on a new connection; p50 {told['p50']:.2f} ms, p99 {told['p99']:.2f} ms, longest "
+        f"{told['longest']:.0f} ms"
+    )
+    return told
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -241,41 +285,16 @@ def main() -> None:
     print(" ".join(f"{name} {number}" for name, number in installed(*packages).items()), end="; ")
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors")
     rankers, queries = make_rankers(options.trees)
-    versions = [version_of(one.model_) for one in rankers]
-    names = rankers[0].feature_name_
-    asked: dict[str, list[Asked]] = {}
-    for rows in queries:
-        known = {v: known_ranking(one, rows) for v, one in zip(versions, rankers, strict=True)}
-        for name, content in bodies(rows, names).items():
-            asked.setdefault(name, []).append(Asked(content, known))
-    asked = {name: own for name, own in asked.items() if options.only.lower() in name.lower()}
-    found: list[dict[str, Any]] = []
+    every = make_requests(rankers, queries)
+    asked = {name: own for name, own in every.items() if options.only.lower() in name.lower()}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         rankers[0].save(folder)
-        print(f"\n{'body':<20} {'kB':>5} {'workers':>7} {'connections':>11} ", end="")
-        print(f"{'requests/s':>10} {'p50, ms':>8} {'p99, ms':>8}")
-        for workers in WORKERS:
-            with server(folder, workers) as (_, port):
-                for name, own in asked.items():
-                    for count in CONNECTIONS:
-                        one = asyncio.run(measure(port, workers, own, count, options.seconds))
-                        size = len(own[0].content) / 1e3
-                        print(f"{name:<20} {size:>5.0f} {workers:>7} {count:>11} ", end="")
-                        print(f"{one['requests/s']:>10,.0f} {one['p50']:>8.2f} {one['p99']:>8.2f}")
-                        found.append({"body": name, "workers": workers, "connections": count} | one)
-        print()
-        with server(folder, 2) as (_, port):
-            own = next(iter(asked.values()))
-            told = asyncio.run(replace(port, folder, rankers, own, options.reloads))
-        print(
-            f"{options.reloads} reloads and a killed worker: {told['answers']:,} answers, "
-            f"{told['wrong']} wrong, {told['lost']} lost; {told['sent again']} requests sent again "
-            f"on a new connection; p50 {told['p50']:.2f} ms, p99 {told['p99']:.2f} ms, longest "
-            f"{told['longest']:.0f} ms"
-        )
+        loads = list(show_loads(folder, asked, options.seconds))
+        own = next(iter(asked.values()))
+        reloads = show_reloads(folder, rankers, own, options.reloads)
     if options.json:
-        Path(options.json).write_text(json.dumps({"load": found, "reloads": told}, indent=1))
+        Path(options.json).write_text(json.dumps({"load": loads, "reloads": reloads}, indent=1))
 
 
 if __name__ == "__main__":

@@ -84,6 +84,19 @@ def test_time_and_requests_at_once_are_limited(small: Running):
     until(lambda: small.post("/rank", GOOD, headers=known()).status == 200, "it to be free again")
 
 
+def test_what_cannot_be_read_is_no_mistake_of_the_server(small: Running):
+    begin(small).close()
+    for text in (b'{"features": ' + b"[" * 1500, b'{"top": "x", '):
+        assert small.post("/rank", text, headers=known()).status == 400
+
+    def is_free() -> bool:
+        told = small.get("/metrics", headers=known()).content
+        return b"rankforce_busy_requests 0.0" in told
+
+    until(is_free, "the end of the request that was left")
+    assert small.log.read_text() == ""
+
+
 def test_a_token_is_needed(small: Running):
     for headers in ({}, known("hold"), known(""), {"Authorization": f"Basic {TOKEN}"}):
         answer = small.post("/rank", GOOD, headers=headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -33,6 +34,19 @@ def is_there(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def workers_in_turn(server: Running, connections: int) -> list[int]:
+    """The worker of each of some connections that are open at the same time."""
+    held = [server.connect() for _ in range(connections)]
+    for one in held:
+        one.connect()
+    seen = []
+    for one in held:
+        one.request("GET", "/healthz")
+        seen.append(json.loads(one.getresponse().read())["worker"])
+        one.close()
+    return seen
 
 
 @pytest.fixture
@@ -96,6 +110,8 @@ def test_a_killed_worker_is_started_again(
 ):
     with running(tmp_path, first.folder, "--workers", "2") as server:
         before = workers_of(server, 2)
+        turns = workers_in_turn(server, 10)
+        assert sorted(map(turns.count, before)) == [5, 5]
         crowd = Crowd(server, rows, crowd_models)
         with crowd.asking(3):
             until(lambda: crowd.count > 20, "answers")

@@ -60,18 +60,19 @@ def _number(text: str) -> Any:
 def to_given(table: Any, options: RankBody, columns: Columns, most: int) -> Given:
     """The rows of a table, in the order of a model's features; its labels go to the options."""
     check_documents(table.num_rows, most)
-    if (again := twice(table.column_names)) is not None:
+    names = table.column_names  # made anew each time
+    if (again := twice(names)) is not None:
         raise wrong(f"column {again}", "it occurs twice")
-    own = {
-        name: table.column(name).to_pylist() for name in (ID, LABEL) if name in table.column_names
-    }
-    own = {name: values for name, values in own.items() if name not in columns.names}
+    beside = [name for name in (ID, LABEL) if name in names and name not in columns.names]
+    own = {name: table.column(name).to_pylist() for name in beside}
     if LABEL in own and isinstance(options, ExplainBody):
         options.labels = _checked(own[LABEL], "labels")
     ids = _checked(own[ID], "ids") if ID in own else None
-    extra = set(table.column_names) - set(columns.names) - {ID, LABEL}
+    extra = set(names).difference(columns.names, (ID, LABEL))
+    if names != columns.names:
+        table = _taken(table, set(names), columns, options.missing)
     with hold_notes() as notes:
-        rows = _rows(_taken(table, columns, options.missing), columns, options.missing)
+        rows = _rows(table, columns, options.missing)
     return Given(rows, ids, [*notes, *left_out(extra)])
 
 
@@ -82,11 +83,8 @@ def _checked(values: list[Any], name: str) -> list[Any]:
     return values
 
 
-def _taken(table: Any, columns: Columns, missing: str | None) -> Any:
+def _taken(table: Any, known: set[str], columns: Columns, missing: str | None) -> Any:
     """The columns of a model, in its order; those that may be missing have no values."""
-    if table.column_names == columns.names:
-        return table
-    known = set(table.column_names)
     lacking = [name for name in columns.names if name not in known]
     if lacking and missing is None:
         raise wrong(f"column {lacking[0]}", f"it is left out: {MISSING}")
@@ -104,7 +102,7 @@ def _rows(table: Any, columns: Columns, missing: str | None) -> Rows:
     if not coded and all(_is_number(kind) for kind in table.schema.types):
         values = [one.to_numpy() for one in table.columns]
         with np.errstate(over="ignore"):
-            rows: Rows = np.stack(values, 1, dtype=np.float32, casting="unsafe")
+            rows: Rows = np.ascontiguousarray(np.array(values, np.float32).T)
     else:
         try:
             rows = np.ascontiguousarray(to_matrix(table, like=columns.schema).values)

@@ -113,12 +113,13 @@ def decode(content: bytes, kind: str, body: type[RankBody]) -> RankBody:
     >>> decode(b'{"features": [[1, 2]], "top": 1}', JSON, RankBody).features
     [[1.0, 2.0]]
     """
+    name = "JSON" if kind == JSON else "MessagePack"
     try:
-        found: RankBody = _DECODERS[kind, body].decode(content)
-    except msgspec.ValidationError as error:
-        raw = _RAW[kind](content)
-        raise Refusal(422, name_mistake(raw, body.__struct_fields__, str(error))) from None
+        try:
+            found: RankBody = _DECODERS[kind, body].decode(content)
+        except msgspec.ValidationError as error:
+            raw = _RAW[kind](content)
+            raise Refusal(422, name_mistake(raw, body.__struct_fields__, str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        name = "JSON" if kind == JSON else "MessagePack"
         raise Refusal(400, f"the body is no {name}: {error}") from None
     return found

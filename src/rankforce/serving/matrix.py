@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import struct
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankforce.common.types import Floats
 from rankforce.data.codes import looked_up
 from rankforce.data.schema import Schema, some_names
 from rankforce.serving.bodies import Id, RankBody
@@ -17,6 +20,7 @@ from rankforce.serving.mistakes import NUMBER, got
 from rankforce.serving.refusal import Refusal, wrong
 
 LARGE = "expected a number that float32 can hold (at most 3.4e38)"
+NAN = float("nan")
 MISSING = 'say "missing": "allow" if it may be missing'
 
 Rows = NDArray[np.float32]
@@ -72,20 +76,16 @@ def to_given(body: RankBody, columns: Columns) -> Given:
     ([[1.0, 2.0], [3.0, 4.0]], [None, 'x'])
     """
     table, notes = _table(body, columns)
-    by_name = _is_by_name(body)
-    try:
-        found: NDArray[Any] = np.array(table)
-        is_table = found.shape == (len(table), len(columns))
-    except ValueError:  # rows of different lengths
-        is_table = False
-    if not is_table:
+    if any(len(values) != len(columns) for values in table):
         raise _wrong_width(body, table, columns)
-    coded = list(columns.schema.categories if by_name else columns.schema.renumbered)
-    if coded or found.dtype.kind not in "fiO" or (found.dtype.kind == "O" and _has_text(table)):
+    schema = columns.schema
+    coded = list(schema.categories if _is_by_name(body) else schema.renumbered)
+    packed = None if coded else _packed(table)
+    if packed is None:
         rows = _by_columns(body, table, columns, coded)
     else:
         with np.errstate(over="ignore"):
-            rows = found.astype(np.float32)
+            rows = packed.reshape(len(table), len(columns)).astype(np.float32)
     check_values(
         rows, lambda row, column: place_of(body, row, column, columns), body.missing, coded
     )
@@ -171,8 +171,23 @@ def _is_by_name(body: RankBody) -> bool:
     return bool(documents) and all(isinstance(one.features, dict) for one in documents)
 
 
-def _has_text(table: Iterable[Sequence[Any]]) -> bool:
-    return any(type(value) is str for row in table for value in row)
+def _packed(table: Iterable[Sequence[Any]]) -> Floats | None:
+    """All numbers in a row, NaN for None; None if there is anything else.
+
+    >>> _packed([[1.0, None], [2.0, 3.0]]), _packed([["x"]])
+    (array([ 1., nan,  2.,  3.]), None)
+    """
+    values = [*chain.from_iterable(table)]
+    found = _pack(values)
+    return _pack([NAN if one is None else one for one in values]) if found is None else found
+
+
+def _pack(values: Sequence[Any]) -> Floats | None:
+    try:
+        # In half the time that an array of lists takes.
+        return np.frombuffer(struct.pack(f"{len(values)}d", *values))
+    except struct.error:
+        return None
 
 
 def _by_columns(

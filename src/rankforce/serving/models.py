@@ -18,12 +18,15 @@ from rankforce.common.checks import listed
 from rankforce.common.errors import RankforceError
 from rankforce.common.notes import hold_notes
 from rankforce.common.types import Floats
-from rankforce.data.sources import as_source
+from rankforce.data.queries import QueryIndex, index_queries
+from rankforce.data.sources import mark_missing
 from rankforce.models.base import FORESTS
 from rankforce.models.folder import state
+from rankforce.models.outside import outside_scores
 from rankforce.serving.matrix import Columns
 from rankforce.serving.refusal import Refusal
 from rankforce.training.loading import load_one
+from rankforce.training.prediction import find_contributions
 
 NETWORK = 1_000  # trees that take about as long as a network
 ROWS = 66  # that a new model scores first: enough for each kernel that scores rows
@@ -44,15 +47,27 @@ class Served:
         self.scores(np.zeros((ROWS, len(self.columns)), np.float32))
 
     def scores(self, rows: NDArray[np.float32]) -> Floats:
-        """Scores of the documents of one query."""
-        if self.model.renumbered:
-            return self.ranker.predict(as_source(rows), group=[len(rows)])
-        return self._scorer.scores(rows)
+        """Scores of the documents of one query; rows have codes of categories already."""
+        if not self.model.renumbered:
+            return self._scorer.scores(rows)
+        # Anything else that takes an array would look for the codes of such categories again.
+        marked = mark_missing(rows, self.model.parameters.get("missing"))
+        index = index_queries(len(rows))
+        return self.model.scores(marked, index=index) + self._below(marked, index)
 
     def contributions(self, rows: NDArray[np.float32]) -> Floats:
         """What each feature adds to each score, and in a last column the rest."""
-        # An array would have values of such categories, and rows have codes.
-        return self.ranker.contributions(as_source(rows) if self.model.renumbered else rows)
+        if not self.model.renumbered:
+            return self.ranker.contributions(rows)
+        marked = mark_missing(rows, self.model.parameters.get("missing"))
+        found = find_contributions(self.model, marked, range(self.model.used), threads=1)
+        found[:, -1] += self._below(marked, index_queries(len(rows)))
+        return found
+
+    def _below(self, rows: NDArray[np.float32], index: QueryIndex) -> Floats | float:
+        """Scores of the model that this one stands on."""
+        base = self.model.base
+        return 0.0 if base is None else outside_scores(base, rows, index)
 
     @property
     def cost(self) -> int:
@@ -63,6 +78,7 @@ class Served:
 def version_of(model: Any) -> str:
     """A short name of what a model computes: the same for the same model, in every worker."""
     told = [model.scorer.digest(model.used), model.used, model.feature_names]
+    told += [model.categories, model.parameters.get("missing")]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,6 @@ from rankforce.serving.metrics import CONTENT_TYPE, Metrics
 from rankforce.serving.models import Models
 from rankforce.serving.refusal import Refusal
 
-LOG = logging.getLogger("rankforce.serving")
 # What is done at once; more than that goes to a thread, for other requests are waiting.
 SMALL_BODY = 1 << 20  # bytes: about 5 ms
 SMALL_WORK = 500_000  # documents x trees: about 2 ms, or 10 where values are missing
@@ -57,7 +55,12 @@ class Service:
 
     def handlers(self) -> dict[Any, Any]:
         """How errors are answered."""
-        return {Refusal: refuse, HTTPException: refuse_http, Exception: refuse_unknown}
+        return {
+            Refusal: refuse,
+            HTTPException: refuse_http,
+            ClientDisconnect: leave,
+            Exception: refuse_unknown,
+        }
 
     async def rank(self, call: Call) -> Response:
         """POST /rank."""
@@ -181,9 +184,11 @@ async def refuse_http(call: Call, error: Exception) -> Response:
     return answer
 
 
+async def leave(call: Call, error: Exception) -> Response:
+    """What is left to say to a client that has gone."""
+    return Response(status_code=400)
+
+
 async def refuse_unknown(call: Call, error: Exception) -> Response:
     """The answer to a mistake of ours, which the log has."""
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=400)
-    LOG.error("%s %s failed", call.method, call.url.path, exc_info=error)
     return to_json({"error": "the server made a mistake: its log says which"}, 500)

@@ -17,8 +17,9 @@ from rankforce.common.errors import RankforceError
 from rankforce.serving.answers import warm
 from rankforce.serving.app import check_limits, make_app
 from rankforce.serving.door import is_loopback
+from rankforce.serving.guest import Guest
 from rankforce.serving.limits import Limits
-from rankforce.serving.models import Models
+from rankforce.serving.models import LOG, Models
 from rankforce.serving.workers import run_workers
 
 BACKLOG = 2048  # connections that wait to be accepted
@@ -43,18 +44,19 @@ def serve(
             "RANKFORCE_TOKEN"
         )
     check_whole("workers", workers, least=1)
-    work = partial(
-        run_worker, dict(models), token=token, limits=check_limits(limits or Limits()), base=base
-    )
+    check_limits(limits or Limits())
+    work = partial(run_worker, dict(models), token=token, limits=limits, base=base)
     with listen(host, port) as door:
         say = partial(print, f"rankforce serves {address(door)}: Ctrl-C stops it", flush=True)
         if workers == 1:
             work(door, ready=say)
             return
+        if not hasattr(socket, "send_fds"):
+            raise RankforceError(f"workers is {workers}: on this system there can be one")
         set_log()
         warm(Models(models, base=base))  # for what is wrong with them; kernels are compiled once
         say()
-        run_workers(work, door, workers)
+        run_workers(partial(work, is_guest=True), door, workers)
 
 
 def run_worker(
@@ -62,9 +64,10 @@ def run_worker(
     door: socket.socket,
     *,
     ready: Callable[[], None] = lambda: None,
+    is_guest: bool = False,
     **rest: Any,
 ) -> None:
-    """One worker, until it is told to stop."""
+    """One worker, until it is told to stop; a guest gets connections through `door`."""
     set_log()
     app = make_app(models, **rest)
     ready()
@@ -75,20 +78,22 @@ def run_worker(
         log_config=None,
         access_log=False,
         lifespan="on",
+        ws="none",
         timeout_keep_alive=KEEP,
         timeout_graceful_shutdown=DRAIN,
         server_header=False,
         backlog=BACKLOG,
     )
-    uvicorn.Server(config).run(sockets=[door])
+    if is_guest:
+        Guest(config, door).run()
+    else:
+        uvicorn.Server(config).run(sockets=[door])
 
 
 def set_log() -> None:
     """Lines of the log go to standard error, with the time and the process."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s"
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.basicConfig(format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    LOG.setLevel(logging.INFO)
 
 
 def listen(host: str, port: int) -> socket.socket:
