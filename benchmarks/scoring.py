@@ -40,6 +40,7 @@ from rankforce.kernels.trees import score_block
 from rankforce.models.forest.score import Scoring
 
 QUERY, QUERIES = 100, 50  # documents of a query, and different queries
+LONG = 1000  # documents of a long list
 ROWS = 4096  # that traversals are compared on
 PROMISED = {"LightGBM": 0.2, "before": 0.3}  # of 300 x 31; of 1,000 x 64 LightGBM's alone
 OUTSIDE = """
@@ -171,6 +172,19 @@ def measure(options: argparse.Namespace, kind: str, trees: int, leaves: int, dat
                     model = folder / "run" / "model.txt"
                     best["lleaves"] = outside(options.lleaves, model, parts, threads, rounds)
                 show(rows, threads, best, trees, leaves, kind)
+        compare_early_exit(ranker, X, options.rounds)
+
+
+def compare_early_exit(ranker: rf.Ranker, X: Any, rounds: int) -> None:
+    """The best ten of a long list, with documents left out early and without."""
+    lists = [X[n * LONG : (n + 1) * LONG] for n in range(5)]
+    ways = {
+        "all documents": partial(each, ranker.scorer(top=10), lists),
+        "early exit": partial(each, ranker.scorer(top=10, early_exit=True), lists),
+    }
+    best = best_times(ways, 3 * rounds)
+    told = ", ".join(f"{name} {1e3 * value / len(lists):,.0f}" for name, value in best.items())
+    print(f"  best 10 of {LONG:,} documents, 1 thread, us: {told}")
 
 
 def show(

@@ -246,6 +246,23 @@ def test_trees_of_many_leaves(leaves: int) -> None:
     assert np.array_equal(scores, walked(trees, rows))
 
 
+def test_more_sets_of_codes_than_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = training_set(True)
+    params = MAKE | KINDS["categories"]
+    columns = params.pop("categorical_feature")
+    dataset = lgb.Dataset(X, y, categorical_feature=columns, params=params)
+    _, trees = parse_model(lgb.train(params, dataset, 60).model_to_string())
+    rows = odd_rows(trees, X)
+    scoring = Scoring(trees)
+    assert scoring.masks is not None
+    assert scoring.masks.sets[0, 4] > 1  # words of a code
+    scores = np.zeros(len(rows))
+    scoring.add(rows, scores, threads=1)
+    assert np.array_equal(scores, walked(trees, rows))
+    monkeypatch.setattr("rankforce.models.forest.masks.MOST_BYTES", 1000)
+    assert Scoring(trees).masks is None
+
+
 def test_nodes_that_ask_the_same_share_a_question() -> None:
     tree = Tree(*(np.array([n]) for n in (0, 0.5, 2, -1, -2)), np.array([1.0, 2.0]))
     other = Tree(*(np.array([n]) for n in (0, 0.5, 8, -1, -2)), np.array([1.0, 2.0]))

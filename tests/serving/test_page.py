@@ -167,6 +167,32 @@ def test_text_that_cannot_be_read(page: Page) -> None:
         assert ranked(page) == before
 
 
+READ = """async (text) => {
+  const { readDocuments } = await import("/page/read.js");
+  const features = [{ name: "bm25" }, { name: "age" }];
+  const { documents, notes } = readDocuments(text, features);
+  return [documents.map(({ id, label, values }) => [id, label, ...values]), notes];
+}"""
+READ_AS = {
+    'url;age;bm25\n"a;""b""";2;1\n;;-': [['a;"b"', "", "1", "2"], ["d2", "", "-", ""]],
+    "3 1:1 2:2 #docid = GX-8 inc = 1": [["GX-8", "3", "1", "2"]],
+    '[{"id": 7, "grade": 2, "bm25": null, "age": 1e3}]': [["7", "2", "", "1000"]],
+    '{"documents": [{"features": [1, 2], "label": 0}]}': [["d1", "0", "1", "2"]],
+    "\ufeffbm25\tage\r\n1\t2\r\n": [["d1", "", "1", "2"]],
+}
+
+
+def test_many_ways_to_write_documents(page: Page) -> None:
+    for text, expected in READ_AS.items():
+        assert page.evaluate(READ, text) == [expected, []], text
+    found, notes = page.evaluate(READ, '{"features": [{"bm25": 1, "x": 2}]}')
+    assert found == [["d1", "", "1", ""]]
+    assert notes == [
+        "The model has no feature x: left out.",
+        "1 of the model's features are not there: age.",
+    ]
+
+
 def test_pasting_is_enough(page: Page) -> None:
     page.get_by_text("Paste documents").click()
     page.get_by_label("Documents as text").focus()

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankforce.kernels.compile import entry, kernel, strict
 from rankforce.kernels.lanes import LANES, above, above_or_nan, number_sets
-from rankforce.kernels.trees import CATEGORICAL, ZERO, goes_left
+from rankforce.kernels.trees import ZERO
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 MOST_LEAVES = 256  # of a tree: the number of a leaf is a byte
@@ -46,15 +46,40 @@ def ask(columns, thresholds, block, answers):
 
 
 @kernel
-def ask_sets(begin, rows, width, values, sets, words, first, answers):
-    """The rows that go right, for every question about a set of codes, row by row."""
-    for number in range(len(sets)):
-        found = np.uint64(0)
-        for lane in range(rows):
-            x = values[(begin + lane) * width + sets[number, 0]]
-            left = goes_left(x, CATEGORICAL, x, sets[number, 1], sets[number, 2], words)
-            found |= np.uint64(0 if left else 1) << np.uint64(lane)
-        answers[first + number] = found
+def turn(bits):
+    """64 numbers of 64 bits, rows and columns changed: bit i of number k is bit k of number i."""
+    half = np.uint64(32)
+    mask = np.uint64(0xFFFFFFFF)
+    while half > np.uint64(0):
+        k = np.uint64(0)
+        while k < np.uint64(LANES):
+            other = k | half
+            swapped = ((bits[k] >> half) ^ bits[other]) & mask
+            bits[k] ^= swapped << half
+            bits[other] ^= swapped
+            k = (other + np.uint64(1)) & ~half
+        half >>= np.uint64(1)
+        mask ^= mask << half
+
+
+@kernel
+def ask_sets(begin, rows, width, values, sets, members, answers, bits):
+    """The rows that go right, for every question about a set of codes, 64 of a feature at once.
+
+    `members` has for each code the bits of the questions whose sets have it.
+    """
+    for own in range(len(sets)):
+        feature, question, end, start, words, codes = sets[own]
+        for word in range(words):
+            bits[:] = np.uint64(0)
+            for lane in range(rows):
+                x = values[(begin + lane) * width + feature]
+                if x >= 0.0 and x < codes:
+                    bits[lane] = members[start + np.int64(x) * words + word]
+            turn(bits)
+            for number in range(min(LANES, end - question)):
+                answers[question + number] = ~bits[number]
+            question += LANES
 
 
 @kernel
@@ -85,7 +110,7 @@ def score_masks(
     columns,
     thresholds,
     sets,
-    words,
+    members,
     questions,
     children,
     node_start,
@@ -95,7 +120,8 @@ def score_masks(
 ):
     """Add the scores of a forest to the rows first..last-1, trees in order."""
     block = np.zeros(len(columns) * LANES, np.float32)
-    answers = np.empty(len(thresholds) + len(sets), np.uint64)
+    answers = np.empty(sets[-1, 2] if len(sets) else len(thresholds), np.uint64)
+    bits = np.empty(LANES, np.uint64)
     reach = np.empty(2 * MOST_LEAVES, np.uint64)
     leaf = np.empty(LANES, np.uint8)
     sums = np.zeros(LANES)
@@ -104,7 +130,7 @@ def score_masks(
         rows = min(LANES, last - begin)
         load_columns(begin, rows, width, values, columns, block)
         ask(columns, thresholds, block, answers)
-        ask_sets(begin, rows, width, values, sets, words, len(thresholds), answers)
+        ask_sets(begin, rows, width, values, sets, members, answers, bits)
         for lane in range(rows):
             sums[lane] = out[begin + lane]
         for tree in range(len(node_start)):

@@ -15,7 +15,7 @@ from rankforce.common.files import whole_file, write_bytes
 from rankforce.common.notes import note
 from rankforce.models.base import NETWORK
 from rankforce.models.export.features import FeatureMap, make_features, read_features
-from rankforce.models.export.registry import FILE, export
+from rankforce.models.export.registry import FILE, FILE_NAME, export
 from rankforce.models.importance import importance_of
 from rankforce.models.model import Model
 from rankforce.training.resume import same_rows
@@ -166,7 +166,8 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         target = Path(path)
         with whole_file(target) as name:
             write_bytes(name, made.content)
-        return [line.replace(FILE, str(target)) for line in made.told]
+        names = {FILE: str(target), FILE_NAME: target.name}
+        return [_filled(line, names) for line in made.told]
 
     @property
     def n_features_in_(self) -> int:
@@ -208,3 +209,9 @@ class Learnt(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         return importance_of(self.model_, kind)
+
+
+def _filled(line: str, names: dict[str, str]) -> str:
+    for sign, name in names.items():
+        line = line.replace(sign, name)
+    return line

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rankforce.models.export.features import FeatureMap
     from rankforce.models.model import Model
 
-FILE = "FILE"  # stands for the file in what the user is told
+# In what the user is told these stand for the file, and for its name without the folder.
+FILE, FILE_NAME = "<FILE>", "<NAME>"
 TREES, LINEAR, LAYERS = "forest", "linear", "network"
 WORDS = {TREES: "trees", LINEAR: "a linear ranker", LAYERS: "a network"}
 

@@ -13,7 +13,7 @@ from typing import Any
 from rankforce.common.errors import RankforceError
 from rankforce.models.export.features import FeatureMap, say_features
 from rankforce.models.export.plain import PlainTree, plain_trees, used_features
-from rankforce.models.export.registry import FILE, Exported
+from rankforce.models.export.registry import FILE, FILE_NAME, Exported
 from rankforce.models.model import Model
 
 NAME = "vespa"
@@ -55,7 +55,7 @@ def _told(names: list[str]) -> list[str]:
     functions = [name for name in names if name.isidentifier()]
     told = [
         f"put {FILE} into the folder models/ of the application package, and its name into a rank "
-        "profile: second-phase { expression: lightgbm('model.json') }; then: vespa deploy"
+        f"profile: second-phase {{ expression: lightgbm('{FILE_NAME}') }}; then: vespa deploy"
     ]
     if functions:
         shown = ", ".join(functions[:5]) + (", ..." if len(functions) > 5 else "")

@@ -60,7 +60,7 @@ const GRADES = ["0", "0", "1", "0", "2", "0", "3", "1"]; // of the documents of 
 function within({ least, most, categories }, draw) {
   if (categories) return String(categories[Math.floor(draw() * categories.length)]);
   const low = least ?? 0, high = Math.max(low, most ?? 1);
-  const value = Number((low + (high - low) * draw()).toPrecision(4));
+  const value = Number((low + (high - low) * draw()).toPrecision(3));
   return String(Math.min(high, Math.max(low, value)));
 }
 

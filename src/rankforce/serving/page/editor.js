@@ -170,15 +170,18 @@ export class Editor {
     (buttons[Math.min(at, buttons.length - 1)] ?? this.box).focus();
   }
 
-  // Says what is wrong at the cell that a place names.
+  // Says what is wrong at the cell that a place names. It comes into sight, unless somebody types.
   mark(place) {
     const one = this.desk.documents[place.row];
     if (!one) return;
-    if (place.row >= FIRST && !this.isAll) { this.isAll = true; this.draw(); }
     const name = place.field === "value" ? `value ${place.feature}`
       : place.field === "label" ? "label" : "id";
-    if (place.field === "value" && !this.input(one.key, name)) this.reveal(place.feature);
-    complain(this.input(one.key, name), place.message);
+    if (!this.input(one.key, name) && !this.box.contains(document.activeElement)) {
+      this.isAll ||= place.row >= FIRST;
+      this.reveal(place.feature ?? 0);
+    }
+    const input = this.input(one.key, name);
+    if (input) complain(input, place.message);
   }
 
   forgive() {

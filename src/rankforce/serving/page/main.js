@@ -16,6 +16,7 @@ const { FORMATS } = window.rankforce.scales;
 const at = (id) => document.getElementById(id);
 const root = document.documentElement;
 const busy = (is) => at("desk").setAttribute("aria-busy", String(is));
+const asking = () => busy(true);
 const stale = (is) => at("desk").classList.toggle("is-stale", is);
 const say = (text, isMistake = false) => {
   at("said").textContent = text;
@@ -34,16 +35,14 @@ const ranking = new RankingList(desk, { choose, compare });
 const score = new ScorePanel(desk, reveal);
 const pair = new PairPanel(desk, { reveal, choose, compare });
 
-function asking() {
-  busy(true);
+function forgive() {
   editor.forgive();
   aims.forgive();
 }
 
 function ranked() {
   stale(false);
-  editor.forgive();
-  aims.forgive();
+  forgive();
   ranking.draw();
   editor.drawRanks();
   remember();
@@ -75,6 +74,7 @@ async function renewed() {
 function mistake(error) {
   busy(false);
   stale(!desk.isRanked);
+  forgive();
   if (error.status === 401) askForToken();
   say(error.message, true);
   const place = placeOf(error.message, desk.features);
