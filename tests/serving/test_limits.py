@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_no_mistake_of_the_server(small: Running):
         return b"rankforce_busy_requests 0.0" in told
 
     until(is_free, "the end of the request that was left")
-    assert small.log.read_text() == ""
+    assert "Traceback" not in small.log.read_text()
 
 
 def test_a_token_is_needed(small: Running):

@@ -99,7 +99,7 @@ def _rows(table: Any, columns: Columns, missing: str | None) -> Rows:
     for column in coded:
         if missing is None and table.column(column).null_count:
             raise wrong(f"column {columns.names[column]}", f"a value is missing: {MISSING}")
-    if not coded and all(_is_number(kind) for kind in table.schema.types):
+    if not coded and all(map(_is_number, set(table.schema.types))):
         values = [one.to_numpy() for one in table.columns]
         with np.errstate(over="ignore"):
             rows: Rows = np.ascontiguousarray(np.array(values, np.float32).T)

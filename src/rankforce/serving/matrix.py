@@ -76,7 +76,7 @@ def to_given(body: RankBody, columns: Columns) -> Given:
     ([[1.0, 2.0], [3.0, 4.0]], [None, 'x'])
     """
     table, notes = _table(body, columns)
-    if any(len(values) != len(columns) for values in table):
+    if {*map(len, table)} != {len(columns)}:
         raise _wrong_width(body, table, columns)
     schema = columns.schema
     coded = list(schema.categories if _is_by_name(body) else schema.renumbered)
