@@ -11,6 +11,8 @@ import pytest
 
 from rankforce.studies.make import FIGURES
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 SMALL = ("--queries", "6", "--trees", "3")
 
 

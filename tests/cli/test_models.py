@@ -127,6 +127,7 @@ def test_every_verb_takes_the_base_of_a_model(verb: str, home: Path) -> None:
         assert earlier.stdout == good.stdout
 
 
+@pytest.mark.slow
 def test_a_trained_model_without_a_place(home: Path, tmp_path: Path) -> None:
     """A folder that is taken away while training; the exit code is not 0."""
     script = """

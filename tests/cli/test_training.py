@@ -47,6 +47,7 @@ def test_the_command_line_trains_what_python_trains(folder):
     assert (folder / "run" / "model.txt").read_text() == ranker.model_.text()
 
 
+@pytest.mark.slow
 def test_logs_get_plain_lines_and_quiet_is_quiet(folder, tmp_path):
     arguments = ("train", "--train", folder / "train.txt", *TREES, "--out", tmp_path / "run")
     loud = run(*arguments)
@@ -56,6 +57,7 @@ def test_logs_get_plain_lines_and_quiet_is_quiet(folder, tmp_path):
     assert run(*arguments, "--quiet", "--overwrite").stderr == ""
 
 
+@pytest.mark.slow
 def test_auto_says_what_it_takes_and_why(folder, tmp_path):
     arguments = ("train", "--train", folder / "train.txt", *TREES, "--metric", "p@10")
     answer = run(*arguments, "--objective", "auto", "--out", tmp_path / "auto")
@@ -203,6 +205,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(folder, arguments, words):
     assert not (folder / "x").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_usable_model(folder, tmp_path):
     command = [sys.executable, "-m", "rankforce", "train", "--train", str(folder / "train.txt")]
     command += ["--trees", "100000", "--num-leaves", "4", "--out", str(tmp_path / "run")]

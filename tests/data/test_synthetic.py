@@ -96,6 +96,7 @@ def test_yahoo_is_sparse_and_leaves_columns_empty():
     assert features.max() <= 1
 
 
+@pytest.mark.slow
 def test_a_model_of_one_seed_ranks_another():
     lightgbm = pytest.importorskip("lightgbm")
     train, valid = make_data("mslr", queries=300), make_data("mslr", queries=100, seed=1)
@@ -158,6 +159,7 @@ def share_in_order(scores, clicks, qid, labels) -> float:
 
 
 @pytest.mark.parametrize("name", ["mslr", "istella-s", "yahoo"])
+@pytest.mark.slow
 def test_features_tell_which_of_two_equal_grades_is_clicked_more(name):
     """More often than the grades do, which say nothing on such a pair but what features leak."""
     lightgbm = pytest.importorskip("lightgbm")

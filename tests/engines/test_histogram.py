@@ -106,6 +106,7 @@ def test_trees_are_those_of_the_slow_way(seed: int, rules: dict[str, Any], missi
 
 
 @pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.slow
 def test_the_tree_is_the_same_at_any_number_of_threads(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

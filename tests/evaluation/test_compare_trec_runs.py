@@ -191,6 +191,7 @@ class TestForms:
         self.check(files["a.run"], B, QRELS)
         self.check(A, B, str(files["x.qrels"]))
 
+    @pytest.mark.slow
     def test_ranx(self, ranx: Any) -> None:
         self.check(ranx.Run(A), ranx.Run(B), ranx.Qrels(QRELS))
         self.check(ranx.Run(A), B, QRELS)

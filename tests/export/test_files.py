@@ -174,6 +174,7 @@ def test_codes_of_categories_are_told() -> None:
     assert told.count(" for ") == SHOWN
 
 
+@pytest.mark.slow
 def test_a_thousand_trees_compile_in_seconds(tmp_path: Path) -> None:
     case = make_case("categorical")
     ranker = from_trees([*case.model.trees] * 10)

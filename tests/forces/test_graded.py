@@ -406,6 +406,7 @@ def test_300_documents(name: str, k: int | None, spread: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "k"), LONG_CASES)
+@pytest.mark.slow
 def test_2500_documents(name: str, k: int | None) -> None:
     """A tile has 2,048: tiers begin and end anywhere in the first and the second."""
     assert_long(name, k, make_data((2500,), spread=6.0, seed=9), "lightgbm")

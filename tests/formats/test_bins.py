@@ -65,6 +65,7 @@ def test_all_that_stands_beside_comes_back(tmp_path: Path) -> None:
     assert (found.features.bins == direct.bins).all()
 
 
+@pytest.mark.slow
 def test_a_second_run_is_the_first_one(tmp_path: Path) -> None:
     train, valid = make_set(), make_set(10, seed=1)
     for name, data in (("train", train), ("valid", valid)):

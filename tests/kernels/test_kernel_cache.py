@@ -14,6 +14,8 @@ import pytest
 
 from rankforce.kernels import cache
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 # Kernels that compile in a moment, in a file of their own.
 SOURCE = """
 from rankforce.kernels.compile import entry

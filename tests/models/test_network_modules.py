@@ -182,6 +182,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 def test_a_list_of_5000_documents_needs_no_matrix_of_pairs():
     found = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
     pairs = 2 * 2 * 5000**2 * 4 / 2**20  # MB: two lists, two heads, float32
@@ -191,6 +192,7 @@ def test_a_list_of_5000_documents_needs_no_matrix_of_pairs():
 @pytest.mark.parametrize(
     ("kind", "scaling"), [("linear", "quantile"), ("mlp", "both"), ("attention", "log")]
 )
+@pytest.mark.slow
 def test_onnx_gives_the_same_scores_for_any_number_of_rows(
     kind, scaling, tmp_path: Path, monkeypatch
 ):

@@ -460,6 +460,7 @@ def run(program: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_without_torch_one_line_says_what_to_install() -> None:
     said = run(
         "import sys\n"
@@ -476,6 +477,7 @@ def test_without_torch_one_line_says_what_to_install() -> None:
     assert said == "[1.]\nnetworks need PyTorch: pip install 'rankforce[torch]'\n"
 
 
+@pytest.mark.slow
 def test_nothing_else_imports_torch() -> None:
     said = run(
         "import sys\n"

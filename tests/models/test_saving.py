@@ -175,6 +175,7 @@ def test_killed_between_any_two_steps(saved: dict[str, Path], scores: Any, tmp_p
     assert {which(place, scores) for _, place, _ in again} == {"old", "new"}
 
 
+@pytest.mark.slow
 def test_a_reader_never_meets_half_a_model(
     saved: dict[str, Path], scores: Any, tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ class TestTheyReadOurs:
         with qrels_file.open(encoding="utf-8") as lines:
             assert pytrec_eval.parse_qrel(lines) == QRELS
 
+    @pytest.mark.slow
     def test_ranx(self, ranx: Any, run_file: Path, qrels_file: Path) -> None:
         found = ranx.Run.from_file(str(run_file))
         assert found.name == "rankforce"
@@ -103,6 +104,7 @@ class TestTheyReadOurs:
 
 
 class TestWeReadTheirs:
+    @pytest.mark.slow
     def test_ranx(self, ranx: Any, tmp_path: Path) -> None:
         ranx.Run(RUN, name="bm25").save(str(tmp_path / "a.trec"))
         ranx.Qrels(QRELS).save(str(tmp_path / "b.trec"))
@@ -120,6 +122,7 @@ class TestWeReadTheirs:
 
 
 class TestTheirObjects:
+    @pytest.mark.slow
     def test_ranx(self, ranx: Any) -> None:
         run, qrels = ranx.Run(RUN), ranx.Qrels(QRELS)
         assert as_run(run) == RUN
@@ -129,6 +132,7 @@ class TestTheirObjects:
         assert is_run_like(run)
         assert is_run_like(qrels)
 
+    @pytest.mark.slow
     def test_ranx_made_step_by_step(self, ranx: Any) -> None:
         run, qrels = ranx.Run(), ranx.Qrels()
         for query in RUN:

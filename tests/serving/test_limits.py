@@ -166,6 +166,7 @@ def refuses(server: Running) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_sigterm_lets_requests_end(first: Known, tmp_path: Path):
     body = json.dumps(GOOD).encode()
     with running(tmp_path, first.folder) as server:

@@ -31,7 +31,7 @@ from tests.serving.served_page import (
     visit,
     warm,
 )
-from tests.show.report.browser import INSIDE, open_page, start_browser
+from tests.show.report.browser import INSIDE, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -40,12 +40,6 @@ ROWS = [[0.5, 1.0, -1.0, 0.25, 2.0], [3.0, 0.0, 0.0, 1.5, -1.0], [1.0, 2.5, 0.5,
 LABELS = [0, 2, 1]
 EVIL = "<img src=x onerror=alert(1)>"
 REFUSALS = "the server responded with a status of "
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with start_browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from tests.serving.clients import Crowd, answers_of
 from tests.serving.conftest import Known, train
 from tests.serving.running import Running, running, until
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 
 def workers_of(server: Running, count: int) -> set[int]:
     """Processes that answer, once there are so many."""

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.show.report.browser import open_page, start_browser
+from tests.show.report.browser import open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for each worker of the suite."""
-    with start_browser() as started:
-        yield started
 
 
 @pytest.fixture

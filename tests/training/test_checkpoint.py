@@ -140,6 +140,7 @@ def test_any_number_of_parts_and_threads(
     assert last.evals_result_ == whole.evals_result_
 
 
+@pytest.mark.slow
 def test_killed_from_outside_at_any_moment(tmp_path: Path) -> None:
     script = """
     import sys

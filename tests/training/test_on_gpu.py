@@ -120,6 +120,7 @@ def test_more_leaves_than_a_block_has_room_for(
 @needs_compiler
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("pretended")
+@pytest.mark.slow
 def test_the_run_is_the_processors(way: str) -> None:
     there, here = fit(**WAYS[way], device="cuda"), fit(**WAYS[way])
     assert there.predict(VALID) == pytest.approx(here.predict(VALID), abs=1e-4)

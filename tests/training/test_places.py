@@ -19,6 +19,8 @@ import rankforce as rf
 from rankforce.common.notes import Note
 from rankforce.experiments.train import NotSavedError
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 ROOT = Path(__file__).parents[2]
 TRAIN = rf.make_data("yahoo", queries=20, seed=1)
 SMALL: dict[str, Any] = {"n_estimators": 6, "num_leaves": 7, "threads": 1, "progress": False}

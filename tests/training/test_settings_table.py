@@ -123,6 +123,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @ALONE
+@pytest.mark.slow
 def test_files_and_the_command_line_take_each(one: Setting, files: Path, tmp_path: Path) -> None:
     """A config file, --set and an option of its own: one model, one manifest."""
     value, given = another(one), small(one)

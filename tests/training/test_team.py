@@ -31,6 +31,8 @@ from tests.training.teams import (
     workers,
 )
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 SHORT: dict[str, Any] = {"n_estimators": 6, "num_leaves": 7, "min_child_samples": 5}
 
 

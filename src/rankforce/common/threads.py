@@ -163,13 +163,14 @@ def run_parts(
 
 
 def run_rows(
-    work: Callable[[int, int], Any], rows: int, threads: int, *, at_once: int = ROWS
+    work: Callable[[int, int], Any], rows: int, threads: int, *, at_once: int | None = None
 ) -> list[Any]:
-    """Call `work(first, last)` for blocks of `at_once` rows; its answers in order.
+    """Call `work(first, last)` for blocks of `at_once` rows, or ROWS; its answers in order.
 
     The blocks are the same for every number of threads, and so are sums over them.
     """
-    blocks = [(first, min(first + at_once, rows)) for first in range(0, rows, at_once)]
+    step = at_once or ROWS
+    blocks = [(first, min(first + step, rows)) for first in range(0, rows, step)]
     if threads == 1 or len(blocks) < FEW:
         return [work(*block) for block in blocks]
     return get_pool(threads).map(lambda block: work(*block), blocks)

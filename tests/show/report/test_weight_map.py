@@ -240,6 +240,7 @@ def test_why_a_cell_has_no_weight(section: Locator) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.slow
 def test_widths_and_contrast(section: Locator, width: int, theme: Any) -> None:
     page = section.page
     page.emulate_media(color_scheme=theme)

@@ -22,6 +22,8 @@ from tests.training.cluster.small import (
     write_folder,
 )
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 distributed = pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")

@@ -27,6 +27,8 @@ from tests.training.cluster.small import (
     make_frame,
 )
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 dd = pytest.importorskip("dask.dataframe")
 
 TRAIN, VALID = make_frame(60, seed=1), make_frame(20, seed=2, first=1000)

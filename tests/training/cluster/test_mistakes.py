@@ -52,6 +52,7 @@ def test_blocks_that_do_not_go_together(client: Any) -> None:
         fit(client, frame[FEATURES], other["label"], qid=frame["qid"])
 
 
+@pytest.mark.slow
 def test_a_query_in_two_files(client: Any, tmp_path: Path) -> None:
     folder = write_folder(FRAME, tmp_path / "train", 2)
     FRAME[FRAME["qid"] == 0].to_parquet(folder / "part-2.parquet", index=False)

@@ -183,6 +183,7 @@ def test_the_module_is_the_users_own(rankers: dict[str, rf.Ranker]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "attention"])
+@pytest.mark.slow
 def test_onnx_has_the_scores_of_the_ranker(
     rankers: dict[str, rf.Ranker], kind: str, tmp_path: Path
 ) -> None:

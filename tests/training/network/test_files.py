@@ -63,6 +63,7 @@ def test_nothing_is_pickled(saved: Any) -> None:
     assert json.loads((folder / MANIFEST).read_text())["kind"] == "network"
 
 
+@pytest.mark.slow
 def test_a_new_process_needs_no_training_data(tmp_path: Path) -> None:
     one, folder = ranker("attention").fit(TRAIN), tmp_path / "saved"
     one.save(folder)

@@ -104,6 +104,7 @@ ask(lambda: rf.load(sys.argv[1]).predict(np.zeros((2, 6))))
 """
 
 
+@pytest.mark.slow
 def test_no_pytorch(tmp_path: Path) -> None:
     """A process of its own hides it."""
     ranker().fit(TRAIN).save(tmp_path)

@@ -32,6 +32,8 @@ from tests.training.network.small import (
 )
 from tests.training.test_checkpoint import ROOT, kill_runs, record_of
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 KILLED_AFTER, SAVED = 5, 4  # epochs; a checkpoint is written every second
 ONE_STEP = {"epochs": 1}
 EPOCHS = 8
