@@ -37,7 +37,7 @@ format: $(DEV) ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(BENCH) ## measure beside the peers: WHAT=objectives, gpu, goals, diagnostics, reading, training, trees, quality, networks, evaluation, results, scale, serving, cluster, cluster_plan or xgboost_gpu
+bench: $(BENCH) ## measure beside the peers: WHAT=objectives, gpu, goals, diagnostics, reading, training, trees, quality, networks, evaluation, results, scale, scoring, exports, serving, cluster, cluster_plan or xgboost_gpu
 	$(BIN)/python benchmarks/$(WHAT).py $(ARGS)
 
 clean: ## remove the environment, caches and build outputs
