@@ -26,6 +26,8 @@ from rankforce.formats import csv_text, letor_text, parquet
 from rankforce.formats.write import write
 from tests.cli.inside import Answer, run_inside
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 ENDINGS = ["parquet", "txt", "txt.gz", "csv"]
 NAMES = [f"f{column}" for column in range(12)]
 made = rf.make_data("yahoo", queries=30, seed=3)

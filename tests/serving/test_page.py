@@ -36,6 +36,8 @@ from tests.show.report.browser import INSIDE, open_page
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 ROWS = [[0.5, 1.0, -1.0, 0.25, 2.0], [3.0, 0.0, 0.0, 1.5, -1.0], [1.0, 2.5, 0.5, -0.5, 0.0]]
 LABELS = [0, 2, 1]
 EVIL = "<img src=x onerror=alert(1)>"

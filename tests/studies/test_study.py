@@ -13,6 +13,8 @@ from rankforce.studies.sets import TEST, TRAIN, VALIDATION, open_set
 from rankforce.studies.study import HISTORY, Rules, Study, Trial, Want
 from tests.studies.small import small_study
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 RUN = Trial(rf.objective("lambdarank-ndcg", k=5), "made:yahoo")
 
 

@@ -17,6 +17,8 @@ from sklearn.base import clone
 import rankforce as rf
 from tests.training.cluster.small import FEATURES, SETTINGS, as_data, make_frame, write_folder
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
 

@@ -14,6 +14,8 @@ import torch
 import rankforce as rf
 from tests.training.network.made import KIND, SMALL, grow, make_data, train
 
+pytestmark = pytest.mark.slow  # CI runs it
+
 DATA, OTHER = make_data(0), make_data(1)
 
 
