@@ -191,6 +191,19 @@ def rank_documents(
     return Ranking(query, rank[kept], chosen, values[chosen])
 
 
+def best_rows(scores: NDArray[np.float64], top: int | None) -> NDArray[np.int64]:
+    """Rows of one query by score, best first, `top` of them (all without it); ties go by row.
+
+    >>> best_rows(np.array([1.0, 3.0, 3.0]), 2).tolist()
+    [1, 2]
+    """
+    some = np.arange(len(scores))
+    if top is not None and top < len(scores):
+        least = np.partition(scores, len(scores) - top)[len(scores) - top]
+        some = np.flatnonzero(scores >= least)  # a few more than `top` where scores are equal
+    return np.asarray(some[np.argsort(-scores[some], kind="stable")][:top], np.int64)
+
+
 def query_folds(queries: int, folds: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
     """The numbers of the queries of each fold, shuffled by `seed`; sizes differ by one at most.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats, Ints, plain
+from rankforce.data.queries import best_rows
 from rankforce.diagnostics.explain import Explained
 from rankforce.diagnostics.explain import explain as explain_forces
 from rankforce.forces.named import at_cutoff, known_cutoff
@@ -16,16 +17,6 @@ from rankforce.serving.matrix import Given
 from rankforce.serving.models import LOG, Models, Served
 from rankforce.serving.refusal import Refusal, wrong
 from rankforce.serving.requests import Request
-
-
-def best_rows(scores: Floats, top: int | None) -> Ints:
-    """Rows by score, best first, `top` of them; ties go by row.
-
-    >>> best_rows(np.array([1.0, 3.0, 3.0]), 2).tolist()
-    [1, 2]
-    """
-    order: Ints = np.argsort(-scores, kind="stable")
-    return order if top is None else order[:top]
 
 
 def rank(request: Request) -> Ranking:

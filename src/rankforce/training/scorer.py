@@ -12,7 +12,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats, Ints
 from rankforce.data.frames import to_matrix
-from rankforce.data.queries import index_queries
+from rankforce.data.queries import best_rows, index_queries
 from rankforce.data.sources import to_dense
 from rankforce.models.base import FORESTS
 from rankforce.models.forest.early_exit import make_stages, score_best
@@ -71,9 +71,11 @@ class QueryScorer:
         """The best documents; `X` has those of one query, as an array or a frame."""
         if self._stages is not None and self.top is not None:
             rows, scores = score_best(self._stages, self.matrix(X), self.top, threads=self._threads)
-            return _best(rows, scores, self.top)
+            best = best_rows(scores, self.top)
+            return Top(rows[best], scores[best])
         scores = self.scores(X)
-        return _best(None, scores, self.top)
+        best = best_rows(scores, self.top)
+        return Top(best, scores[best])
 
     def scores(self, X: Any) -> Floats:
         """One score for each document, in the order of rows."""
@@ -128,13 +130,3 @@ class QueryScorer:
         if len(place) < len(columns) or any(name not in place for name in self._names):
             return None
         return [] if list(place) == self._names else [place[name] for name in self._names]
-
-
-def _best(rows: Ints | None, scores: Floats, top: int | None) -> Top:
-    """The best of some rows, in order."""
-    some = np.arange(len(scores))
-    if top is not None and top < len(scores):
-        least = np.partition(scores, len(scores) - top)[len(scores) - top]
-        some = np.flatnonzero(scores >= least)  # a few more than `top` where scores are equal
-    chosen = some[np.argsort(-scores[some], kind="stable")][:top]
-    return Top(chosen if rows is None else rows[chosen], scores[chosen])

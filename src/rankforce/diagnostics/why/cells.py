@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankforce.common.types import Ints
 from rankforce.kernels.trees import CATEGORICAL, ZERO, ZERO_MISSING
 from rankforce.models.forest.tree import MISSING_NAN, MISSING_SHIFT, Tree, stack
+from rankforce.models.forest.xgboost_tree import to_codes
 from rankforce.models.model import Model
 
 Singles = NDArray[np.float32]
@@ -124,7 +125,5 @@ def _known_codes(model: Model, trees: Sequence[Tree], column: int) -> list[int]:
     for tree in trees:
         own = tree.is_categorical & (tree.feature == column)
         for which in tree.threshold[own].astype(np.int64):
-            words = tree.words[tree.sets[which] : tree.sets[which + 1]]
-            bits = (words[:, None] >> np.arange(32)) & 1
-            found |= set(np.flatnonzero(bits.reshape(-1)).tolist())
+            found |= {*to_codes(tree.words[tree.sets[which] : tree.sets[which + 1]])}
     return sorted(found)
