@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.errors import RankforceError
 
 
 def id_text(one: Any) -> str:
@@ -28,3 +31,16 @@ def closest(wanted: str, texts: Sequence[str]) -> str:
     close = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.5)
     hint = "the closest are" if close else "there are such as"
     return f"{hint} {', '.join(close or texts[:3])}"
+
+
+def find_query(query: Any, ids: NDArray[Any]) -> int:
+    """The number of the query with an id.
+
+    >>> find_query("7", np.array([3.0, 7.0]))
+    1
+    """
+    texts = [id_text(one) for one in ids.tolist()]
+    wanted = id_text(query)
+    if wanted not in texts:
+        raise RankforceError(f"no query {wanted!r} among {len(texts):,}: {closest(wanted, texts)}")
+    return texts.index(wanted)

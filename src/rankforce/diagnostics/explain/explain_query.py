@@ -13,7 +13,7 @@ from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, query_ids
 from rankforce.data.ranking_data import RankingData
-from rankforce.diagnostics.closest import closest, id_text
+from rankforce.diagnostics.closest import find_query
 from rankforce.diagnostics.explain.explained import FALSE, MISSED, Document, Explained
 from rankforce.diagnostics.grades import Grades
 from rankforce.diagnostics.view import Now, Scene, View, cutoff_of
@@ -267,8 +267,4 @@ def _find_query(query: Any, subject: Subject, values: dict[str, Floats]) -> tupl
             )
         number = int(np.nanargmin(worth))
         return number, f"the lowest {name} of {len(ids):,} queries" if len(ids) > 1 else ""
-    texts = [id_text(one) for one in ids.tolist()]
-    wanted = id_text(query)
-    if wanted in texts:
-        return texts.index(wanted), ""
-    raise RankforceError(f"no query {wanted!r} among {len(ids):,}: {closest(wanted, texts)}")
+    return find_query(query, ids), ""

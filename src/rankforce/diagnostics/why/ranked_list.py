@@ -12,7 +12,7 @@ from rankforce.common.threads import count_threads
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
 from rankforce.data.sources import in_memory, mark_missing, to_dense
-from rankforce.diagnostics.closest import closest, id_text
+from rankforce.diagnostics.closest import closest, find_query, id_text
 from rankforce.models.model import Model
 from rankforce.models.outside import outside_scores
 
@@ -115,18 +115,15 @@ def _start(ranker: Any, own: RankingData, features: Any) -> Floats:
 
 
 def _find_query(data: RankingData, query: Any) -> int:
-    texts = [id_text(one) for one in data.query_ids.tolist()]
-    if not texts:
+    ids = data.query_ids
+    if not len(ids):
         raise RankforceError("there is no query to explain: the data has no rows")
-    if query is None:
-        if len(texts) > 1:
-            listed = ", ".join(texts[:3])
-            raise RankforceError(f"there are {len(texts):,} queries: give the id of one ({listed})")
-        return 0
-    wanted = id_text(query)
-    if wanted not in texts:
-        raise RankforceError(f"no query {wanted!r} among {len(texts):,}: {closest(wanted, texts)}")
-    return texts.index(wanted)
+    if query is not None:
+        return find_query(query, ids)
+    if len(ids) > 1:
+        listed = ", ".join(map(id_text, ids[:3].tolist()))
+        raise RankforceError(f"there are {len(ids):,} queries: give the id of one ({listed})")
+    return 0
 
 
 def shown_value(model: Model, column: int, value: Any) -> Any:
