@@ -11,14 +11,33 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankforce.kernels.compile import cache_folder
-from rankforce.kernels.cuda.device import Scores, source
+from rankforce.kernels.cuda import device
+from rankforce.kernels.cuda.device import Scores
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
+KERNELS = Path(device.__file__).parent
+
+
+class Way(NamedTuple):
+    """How kernels are made to run here."""
+
+    header: str
+    options: tuple[str, ...]
+
+
+PLAIN = Way("processor.h", ("-O1",))
+
+
+class Copied(NamedTuple):
+    host: Any
+
+    def get(self) -> Any:
+        return self.host
 
 
 class Processor:
@@ -26,9 +45,14 @@ class Processor:
 
     number = 0
     processors = 2
+    threads = 2048
+    name = "the processor"
+    failures = (OSError,)
+    free = 1 << 30
 
-    def __init__(self, shared: int = 227 * 1024) -> None:
+    def __init__(self, shared: int = 227 * 1024, *, backward: bool = False) -> None:
         self.shared = shared
+        self.backward = backward
 
     def upload(self, values: Any) -> Any:
         return np.array(values)
@@ -47,6 +71,9 @@ class Processor:
 
     def download(self, array: Any) -> Any:
         return array
+
+    def fetch(self, array: Any) -> Any:
+        return Copied(array.copy())
 
     def fill(self, array: Any, values: Any) -> None:
         array[:] = values
@@ -68,32 +95,50 @@ class Processor:
         arguments: tuple[Any, ...],
     ) -> None:
         assert shared <= self.shared
-        kernel = getattr(compiled(files, macros), f"run_{name}")
-        kernel(blocks, threads, *(ctypes.c_void_p(one.ctypes.data) for one in arguments))
+        library = compiled(files, macros)
+        library.set_backward(int(self.backward))
+        run(library, name, blocks, threads, shared, arguments)
+
+
+def run(
+    library: ctypes.CDLL, name: str, blocks: int, threads: int, shared: int, arguments: Any
+) -> None:
+    """Launch a kernel of a library."""
+    given = (ctypes.c_void_p(one.ctypes.data) for one in arguments)
+    getattr(library, f"run_{name}")(blocks, threads, shared, *given)
+
+
+def kernels_of(files: tuple[str, ...]) -> str:
+    """The source, with a note where each line is from; the header has the memory of a block."""
+    paths = [KERNELS / name for name in files]
+    texts = [f'#line 1 "{path}"\n{path.read_text("utf-8")}' for path in paths]
+    return re.sub("extern __shared__ .*", "", "\n".join(texts))
 
 
 @functools.cache
-def compiled(files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> ctypes.CDLL:
+def compiled(
+    files: tuple[str, ...], macros: tuple[tuple[str, Any], ...], way: Way = PLAIN
+) -> ctypes.CDLL:
     """The kernels of these files as a library."""
-    kernels = source(files)
-    text = '#include "processor.h"\n' + kernels
+    kernels = kernels_of(files)
+    text = f'#include "{way.header}"\n{kernels}\n'
     for name, given in re.findall(r"__global__ .*?(\w+)\(([^()]*)\) \{", kernels):
         kinds = [re.sub(r"^const\s+", "", one.strip()).split()[0] for one in given.split(",")]
         taken = "".join(f", {kind}* a{number}" for number, kind in enumerate(kinds))
         passed = ", ".join(f"*a{number}" for number in range(len(kinds)))
         text += (
-            f'extern "C" void run_{name}(unsigned blocks, unsigned count{taken}) {{\n'
-            f"    run_grid(blocks, count, [&] {{ {name}({passed}); }});\n}}\n"
+            f'extern "C" void run_{name}(unsigned blocks, unsigned count, unsigned shared{taken})\n'
+            f"{{\n    run_grid(blocks, count, shared, [&] {{ {name}({passed}); }});\n}}\n"
         )
     folder = cache_folder() / "cuda-on-processor"
     folder.mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
-    shim = (here / "processor.h").read_text(encoding="utf-8")
-    code = hashlib.sha256((text + shim + repr(macros)).encode()).hexdigest()[:16]
-    library = folder / f"{code}.so"
+    headers = [(here / name).read_text("utf-8") for name in (way.header, "cuda_words.h")]
+    what = repr((text, headers, macros, way.options))
+    library = folder / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.so"
     if not library.exists():
-        options = [f"-D{key}={value}" for key, value in macros]
-        plain = ["-std=c++17", "-O1", "-fno-strict-aliasing", "-fPIC", "-shared", "-w"]
+        options = [*way.options, *(f"-D{key}={value}" for key, value in macros)]
+        plain = ["-std=c++17", "-fno-strict-aliasing", "-fPIC", "-shared", "-w"]
         with tempfile.TemporaryDirectory(dir=folder) as made:
             path = Path(made) / "kernels.cpp"
             path.write_text(text, encoding="utf-8")
