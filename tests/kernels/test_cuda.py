@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,7 +70,10 @@ devices = pytest.mark.parametrize(
 
 @functools.cache
 def device_of(name: str) -> Any:
-    return {"gpu": GPU, "small processor": Processor(shared=20 * 1024)}.get(name) or Processor()
+    if name == "gpu":
+        return GPU
+    small = 20 * 1024 if name.startswith("small") else 227 * 1024
+    return Processor(small, backward=name.endswith("backward"))
 
 
 def on_device(name: str, ready: Any) -> CudaReady:
@@ -115,12 +116,13 @@ def test_forces_are_those_of_the_processors_kernels(device: str, which: str, spr
         check_forces(device, FEW[which], DATA[spread].labels, DATA[spread], norm)
 
 
-@needs_gpu
+@devices
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_objective_on_the_gpu(case: Case) -> None:
+@pytest.mark.slow
+def test_every_objective(device: str, case: Case) -> None:
     for data in DATA.values():
         for norm in NORMS:
-            check_forces("gpu", case.objective(), case.labels(data.labels), data, norm)
+            check_forces(device, case.objective(), case.labels(data.labels), data, norm)
 
 
 @devices
@@ -128,6 +130,167 @@ def test_lower_tiers(device: str) -> None:
     rng, data = np.random.default_rng(0), DATA["near"]
     clicks = np.where(rng.random(len(data.labels)) < 0.5, np.nan, rng.random(len(data.labels)))
     check_forces(device, TIERS, {"grade": data.labels, "click": clicks}, data, "lightgbm")
+
+
+def check_shared(
+    name: str,
+    objective: Any,
+    labels: Any,
+    data: Any,
+    norm: str,
+    ways: Any = ("three",),
+    *,
+    is_list: bool = False,
+) -> None:
+    """Sums over each leaf of each query: within 1e-4 of the largest of its query.
+
+    Of lists, the processor takes a document's share from the sum of its leaf's, about 1.
+    """
+    least = 1e-15 if is_list else 1e-30
+    device, rng = device_of(name), np.random.default_rng(6)
+    query = np.repeat(np.arange(len(data.sizes)), data.sizes)
+    scores = data.scores.astype(np.float32)
+    weight = rng.uniform(size=len(query)).astype(np.float32) * (rng.random(len(query)) < 0.8)
+    ready = objective.prepare(labels, group=data.sizes)
+    there = on_device(name, ready)
+    for way in ways:
+        leaf = (3 * query + rng.integers(0, 3, len(query))).astype(np.int32)
+        row_weight, leaves = weight if way == "weighted" else None, 3 * len(data.sizes)
+        if way == "one":
+            leaf, leaves = np.zeros_like(leaf), 1
+        elif way == "own":
+            leaf, leaves = np.arange(len(leaf), dtype=np.int32), len(leaf)
+        found = there.shared_hessians(
+            upload(name, scores),
+            device.upload(leaf),
+            leaves,
+            norm=norm,
+            iteration=4,
+            row_weight=None if row_weight is None else device.upload(row_weight),
+        )
+        rows = device.download(found.rows)
+        assert rows.dtype == np.float32
+        got = np.bincount(leaf, rows.astype(np.float64), minlength=leaves) + found.leaves
+        expected = ready.shared_hessians(
+            scores.astype(np.float64),
+            leaf,
+            leaves,
+            norm=norm,
+            iteration=4,
+            row_weight=None if row_weight is None else row_weight.astype(np.float64),
+            threads=1,
+        )
+        assert way != "own" or not got.any()
+        sizes = np.full(len(data.sizes), 3) if leaves == 3 * len(data.sizes) else [leaves]
+        pairs = zip(queries_of(got, sizes), queries_of(expected, sizes), strict=True)
+        for number, (one, other) in enumerate(pairs):
+            apart = largest(one - other)
+            assert apart <= 1e-4 * largest(other) + least, f"{way}, {norm}, {number}: {apart}"
+
+
+@devices
+@pytest.mark.parametrize("spread", DATA)
+@pytest.mark.parametrize("which", FEW)
+def test_hessians_within_leaves(device: str, which: str, spread: str) -> None:
+    data, is_list = DATA[spread], which in ("lists", "mix")
+    labels = data.labels.copy()
+    labels[45:78] = 1  # a query without pairs
+    given = device, FEW[which], labels, data
+    for norm in NORMS:
+        check_shared(*given, norm, ("three", "weighted"), is_list=is_list)
+    check_shared(*given, "lightgbm", ("one", "own"), is_list=is_list)
+
+
+@devices
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.slow
+def test_every_objectives_hessians_within_leaves(device: str, case: Case) -> None:
+    for data in DATA.values():
+        labels = case.labels(data.labels)
+        for norm in NORMS:
+            given = device, case.objective(), labels, data, norm
+            ways = ("three", "weighted", "one", "own")
+            check_shared(*given, ways, is_list=case.is_listwise)
+
+
+@devices
+def test_hessians_within_leaves_of_tiers(device: str) -> None:
+    rng, data = np.random.default_rng(0), DATA["near"]
+    clicks = np.where(rng.random(len(data.labels)) < 0.5, np.nan, rng.random(len(data.labels)))
+    check_shared(device, TIERS, {"grade": data.labels, "click": clicks}, data, "lightgbm")
+
+
+@devices
+def test_hessians_within_leaves_that_the_processor_finds(device: str) -> None:
+    """Alone and among others, where the norm is that of a sum."""
+    data, rng = DATA["near"], np.random.default_rng(0)
+    two = [(2, FEW["function"]), (0.5, FEW["all pairs"])]
+    one = rf.mix(two, norm="lightgbm")
+    for objective in (one, rf.mix(two, norm="std"), rf.mix([(0.3, one), (0.7, "xendcg")])):
+        check_shared(device, objective, data.labels, data, "none", ("three", "weighted"))
+    hi = rng.integers(0, 5, 20)
+    pairs = np.append(hi, 5 + hi), np.append((hi + 1) % 5, 6 + hi)  # of the first two queries
+    labels = {"grade": data.labels, "preferences": pairs}
+    objective = rf.mix([(0.5, "preferences"), (0.5, "ranknet")], norm="lightgbm")
+    check_shared(device, objective, labels, data, "none", ("three", "weighted"))
+
+
+@devices
+def test_hessians_within_leaves_of_long_lists(device: str) -> None:
+    data = make_data((1700, 20), seed=5)
+    for which in ("truncated", "lists"):
+        given = device, FEW[which], data.labels, data, "lightgbm", ("weighted",)
+        check_shared(*given, is_list=which == "lists")
+
+
+@needs_compiler
+def test_hessians_within_leaves_that_shared_memory_does_not_hold() -> None:
+    data = make_data((1700, 20), seed=5)
+    for which in ("truncated", "lists"):
+        check_shared("small processor", FEW[which], data.labels, data, "none")
+
+
+@devices
+@pytest.mark.parametrize(
+    "which", ["all pairs", "truncated", "extended", "swaps", "lists", "mix", "norm of a sum"]
+)
+def test_a_leaf_with_all_documents_shares_all_hessians(device: str, which: str) -> None:
+    """Bit for bit, so that no rounding is left of them; of lists, but for the last bit."""
+    data = DATA["near"]
+    ready = on_device(device, FEW[which].prepare(data.labels, group=data.sizes))
+    scores, leaf = upload(device, data.scores), np.zeros(len(data.labels), np.int32)
+    for norm in ("none", "lightgbm"):
+        _, hess = ready.gradients(scores, norm=norm)
+        shared = ready.shared_hessians(scores, device_of(device).upload(leaf), 1, norm=norm)
+        got, expected = map(device_of(device).download, (shared.rows, hess))
+        least = 1e-6 if which in ("lists", "mix") else 0.0
+        np.testing.assert_allclose(got, expected, rtol=least)
+        assert not shared.leaves.any()
+
+
+@devices
+def test_hessians_within_leaves_of_some_queries_and_of_rows_in_any_order(device: str) -> None:
+    data, rng = DATA["near"], np.random.default_rng(0)
+    qid = np.repeat(np.arange(len(SIZES)), SIZES)
+    order = rng.permutation(len(qid))
+    leaf = rng.integers(0, 3, len(qid)).astype(np.int32)
+    scores = data.scores.astype(np.float32)
+    scores[7] = np.nan
+    for objective in (FEW["truncated"], FEW["lists"]):
+
+        def rows_of(ready: CudaReady, rows: Any) -> Any:
+            given = upload(device, scores[rows]), device_of(device).upload(leaf[rows])
+            return device_of(device).download(ready.shared_hessians(*given, 3).rows)
+
+        ready = objective.prepare(data.labels, qid=qid)
+        whole = on_device(device, ready)
+        everything = rows_of(whole, slice(None))
+        np.testing.assert_array_equal(np.isnan(everything), qid == 1)
+        mixed = on_device(device, objective.prepare(data.labels[order], qid=qid[order]))
+        some = ready.index.rows_of([5, 0, 3])
+        np.testing.assert_array_equal(rows_of(whole.take([5, 0, 3]), some), everything[some])
+        got, expected = rows_of(mixed, order), everything[order]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4 * np.nanmax(expected))
 
 
 @devices
@@ -142,6 +305,28 @@ def test_lists_that_shared_memory_does_not_hold() -> None:
     data = make_data((1700, 20), seed=5)
     for which in ("truncated", "lists"):
         check_forces("small processor", FEW[which], data.labels, data, "none")
+
+
+@needs_compiler
+@pytest.mark.parametrize("device", ["small processor", "small, backward"])
+@pytest.mark.parametrize("which", ["all pairs", "truncated", "extended", "swaps", "sigmoid"])
+def test_several_blocks_share_a_list(device: str, which: str) -> None:
+    """Four of them, beside lists that have one alone, and that fit shared memory."""
+    data = make_data((4200, 1700, 0, 20, 400), seed=6)
+    for norm in NORMS:
+        check_forces(device, FEW[which], data.labels, data, norm)
+    scores = data.scores.astype(np.float32)
+    ready = FEW[which].prepare(data.labels, group=data.sizes)
+    got = on_device(device, ready).costs(upload(device, scores))
+    assert_alike(device, got, ready.costs(scores.astype(np.float64)), np.ones(5, int), "cost")
+    check_shared(device, FEW[which], data.labels, data, "lightgbm")
+
+
+@needs_gpu
+@pytest.mark.parametrize("which", ["all pairs", "truncated", "extended"])
+def test_several_blocks_share_a_list_on_a_gpu(which: str) -> None:
+    data = make_data((20_000, 9000, 1700, 20), seed=7)
+    check_forces("gpu", FEW[which], data.labels, data, "lightgbm")
 
 
 @devices
@@ -234,7 +419,7 @@ def test_without_cupy_one_line_says_what_to_install() -> None:
         "except rf.RankforceError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "forces on a GPU need CuPy: pip install 'rankforce[cuda]'\n", done.stderr
+    assert done.stdout == "work on a GPU needs CuPy: pip install 'rankforce[cuda]'\n", done.stderr
 
 
 def test_fields_are_those_of_the_source() -> None:
@@ -247,21 +432,3 @@ def test_fields_are_those_of_the_source() -> None:
         assert declared == list(dtype.names), name
     for dtype in (launch.BOUND, launch.CALL):
         assert {dtype[name].itemsize for name in dtype.names} == {8}
-
-
-@pytest.mark.skipif(
-    shutil.which("nvcc") is None, reason="NVIDIA'S COMPILER DID NOT SEE THE KERNELS: no nvcc"
-)
-def test_nvidias_compiler_takes_the_source(tmp_path: Path) -> None:
-    ready = on_device("processor", FEW["extended"].prepare([1, 0, 2]))
-    (tmp_path / "kernels.cu").write_text(source(launch.PAIRS))
-    macros = ready._make_plan(True, False).macros  # type: ignore[attr-defined]
-    command = ["nvcc", "-arch=sm_90", "-use_fast_math", *(f"-D{k}={v}" for k, v in macros)]
-    done = subprocess.run(
-        [*command, "--ptx", "kernels.cu", "-o", "kernels.ptx"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert ".entry push_short" in (tmp_path / "kernels.ptx").read_text()

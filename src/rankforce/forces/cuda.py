@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankforce.common.errors import RankforceError
+from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
 from rankforce.forces.prepare import Ruled
 from rankforce.forces.prepared import Prepared, PreparedList, PreparedPoints
@@ -30,6 +31,23 @@ class CudaMoment(NamedTuple):
     norm: str
     iteration: int
     totals: Any = None  # on the device, of each query: as those of a `Moment`
+
+
+class InTree(NamedTuple):
+    """Where rows are in a tree; arrays are on the device."""
+
+    leaf: Any  # of each row, int32
+    leaves: int
+    weight: Any  # of each row, float32: only sums over leaves need it; None if all count 1
+
+
+class Shared(NamedTuple):
+    """What moving a leaf as a whole takes from hessians: the sum of `rows` over it, and what
+    `leaves` has for it.
+    """
+
+    rows: Any  # on the device, float32: what its kernels found
+    leaves: Floats  # in the processor's memory: what its kernels found, often nothing
 
 
 class _Ruled(NamedTuple):
@@ -70,6 +88,30 @@ class CudaReady(ABC):
             found = given.empty(len(self.sizes))
             self.price(CudaMoment(given, "none", iteration), found)
         return found
+
+    def shared_hessians(
+        self,
+        scores: Any,
+        leaf: Any,
+        leaves: int,
+        *,
+        norm: str = "none",
+        iteration: int = 0,
+        row_weight: Any = None,
+    ) -> Shared:
+        """As `Ready.shared_hessians`, but to be summed over leaves still.
+
+        `leaf` has an int32 number for each row, `row_weight` a float32 one or is None; both are
+        arrays of the same library as scores.
+        """
+        given = self._given(scores)
+        with given.stream:
+            rows = given.empty(self.rows)
+            moment = CudaMoment(given, norm, iteration)
+            here = self.share(moment, InTree(leaf, leaves, row_weight), rows)
+            if row_weight is not None:
+                rows *= row_weight
+        return Shared(rows, here)
 
     def take(self, queries: ArrayLike) -> CudaReady:
         """The same objective bound to some queries, in that order.
@@ -125,6 +167,10 @@ class CudaReady(ABC):
         """Write `costs`."""
 
     @abstractmethod
+    def share(self, moment: CudaMoment, tree: InTree, rows: Any) -> Floats:
+        """Write `shared_hessians` of rows, without their weights; returns those of leaves."""
+
+    @abstractmethod
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same for `queries` of these, which are `chosen` of the whole set."""
 
@@ -141,20 +187,26 @@ class _Pairs(CudaReady):
         self._bound = bound
         self._plan = functools.cache(self._make_plan)
 
-    def _make_plan(self, is_apart: bool, is_cost: bool) -> launch.Plan:
-        macros = self._ruled.macros | {"APART": int(is_apart), "COST": int(is_cost)}
+    def _make_plan(self, is_apart: bool, is_cost: bool, is_shared: bool = False) -> launch.Plan:
+        modes = {"APART": int(is_apart), "COST": int(is_cost), "SHARED": int(is_shared)}
+        macros = self._ruled.macros | modes
         return launch.plan_pairs(self._device, self._chosen, macros, self._ruled.classes)
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of all pairs."""
         call = self._call(self._objective, moment, lam=lam, hess=hess)
-        is_apart = call["norm"] in (layout.LIGHTGBM_NORM, layout.APART_NORM)
-        launch.run(self._bound, self._plan(bool(is_apart), False), call, len(self.sizes))
+        launch.run(self._bound, self._plan(_is_apart(call), False), call, len(self.sizes))
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Costs of all pairs."""
         call = self._call(self._objective, moment, costs=costs)
         launch.run(self._bound, self._plan(False, True), call, len(self.sizes))
+
+    def share(self, moment: CudaMoment, tree: InTree, rows: Any) -> Floats:
+        """Second derivatives of pairs with both documents in a leaf."""
+        call = self._call(self._objective, moment, hess=rows, leaf=tree.leaf)
+        launch.run(self._bound, self._plan(_is_apart(call), False, True), call, len(self.sizes))
+        return np.zeros(tree.leaves)
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same arrays, and other queries."""
@@ -182,6 +234,18 @@ class _Lists(CudaReady):
         """Costs of whole lists."""
         call = self._call(self._objective, moment, costs=costs)
         launch.run(self._bound, self._plan, call, len(self.sizes))
+
+    def share(self, moment: CudaMoment, tree: InTree, rows: Any) -> Floats:
+        """What documents of a list that move together take from each other's hessians; without
+        lists, nothing.
+        """
+        if self._kernel == "push_points":
+            rows[:] = 0.0
+        else:
+            call = self._call(self._objective, moment, hess=rows, leaf=tree.leaf)
+            plan = launch.plan_lists(self._device, self._chosen, "share_lists")
+            launch.run(self._bound, plan, call, len(self.sizes))
+        return np.zeros(tree.leaves)
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same arrays, and other queries."""
@@ -214,11 +278,23 @@ class _Mixed(CudaReady):
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Add up the forces of the parts, and give the sum its norm."""
-        each, sums = moment, None
+        sums = self._push_parts(moment, lam, hess)
         if self._norm is not None:
-            sums, totals = (self._device.zeros(len(self.sizes), np.float64) for _ in range(2))
-            each = moment._replace(norm=_each(self._norm), totals=totals)
-        parts = self._now(moment.iteration)
+            parts = self._now(moment.iteration)
+            is_step = self._norm == "std" or any(step for _, _, step in parts)
+            self._give_norm(lam, hess, sums, is_step)
+
+    def _each(self, moment: CudaMoment) -> CudaMoment:
+        """How the forces of each part are found: without the norm of the sum."""
+        if self._norm is None:
+            return moment
+        totals = self._device.zeros(len(self.sizes), np.float64)
+        return moment._replace(norm="none" if self._norm == "std" else self._norm, totals=totals)
+
+    def _push_parts(self, moment: CudaMoment, lam: Any, hess: Any) -> Any:
+        """Add up the forces of the parts; returns sums of magnitudes, if the sum has a norm."""
+        each, parts = self._each(moment), self._now(moment.iteration)
+        sums = None if self._norm is None else self._device.zeros(len(self.sizes), np.float64)
         if not parts:
             lam[:], hess[:] = 0.0, 0.0
         for number, (weight, ready, _) in enumerate(parts):
@@ -233,13 +309,15 @@ class _Mixed(CudaReady):
                     part *= weight
                 if number:
                     total += part
-        if self._norm is not None:
-            is_step = self._norm == "std" or any(step for _, _, step in parts)
-            norm = {"norm": NORMS[self._norm], "is_step": is_step}
-            arrays = {"lam": lam, "hess": hess, "totals": sums}
-            where = {name: self._address(array) for name, array in arrays.items()}
-            call = launch.make_call(self._device, self._chosen, **norm, **where)
-            launch.run(self._bound, self._plan, call, len(self.sizes))
+        return sums
+
+    def _give_norm(self, lam: Any, hess: Any, sums: Any, is_step: bool) -> None:
+        """Multiply forces and hessians by what the norm of the sum makes of each query."""
+        norm = {"norm": NORMS[str(self._norm)], "is_step": is_step}
+        arrays = {"lam": lam, "hess": hess, "totals": sums}
+        where = {name: self._address(array) for name, array in arrays.items()}
+        call = launch.make_call(self._device, self._chosen, **norm, **where)
+        launch.run(self._bound, self._plan, call, len(self.sizes))
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Add up those of the parts."""
@@ -248,6 +326,27 @@ class _Mixed(CudaReady):
             part = moment.scores.empty(len(self.sizes))
             ready.price(moment, part)
             costs += weight * part
+
+    def share(self, moment: CudaMoment, tree: InTree, rows: Any) -> Floats:
+        """Add up those of the parts."""
+        factors = None
+        if self._norm == "lightgbm":
+            lam, factors = (moment.scores.empty(self.rows) for _ in range(2))
+            sums = self._push_parts(moment, lam, factors)
+            factors[:] = 1.0
+            self._give_norm(lam, factors, sums, is_step=False)
+            both = factors if tree.weight is None else factors * tree.weight
+            tree = tree._replace(weight=both)
+        here, each = np.zeros(tree.leaves), self._each(moment)
+        rows[:] = 0.0
+        for weight, ready, _ in self._now(moment.iteration):
+            part = moment.scores.empty(self.rows)
+            here += weight * ready.share(each, tree, part)
+            part *= weight
+            rows += part
+        if factors is not None:
+            rows *= factors
+        return here
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The parts for these queries."""
@@ -264,19 +363,29 @@ class _OnProcessor(CudaReady):
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of the processor's kernels."""
-        given = self._device.download(moment.scores.array).astype(np.float64)
-        totals = NO_FLOATS if moment.totals is None else np.zeros(len(self.sizes))
-        found = np.empty(self.rows), np.empty(self.rows)
-        self._ready.push(Moment(given, moment.norm, moment.iteration, 1, totals), *found)
+        there, found = self._moment(moment), (np.empty(self.rows), np.empty(self.rows))
+        self._ready.push(there, *found)
         for array, values in zip((lam, hess), found, strict=True):
             self._device.fill(array, values)
         if moment.totals is not None:
-            self._device.fill(moment.totals, totals)
+            self._device.fill(moment.totals, there.totals)
 
     def price(self, moment: CudaMoment, costs: Any) -> None:
         """Costs of the processor's kernels."""
+        self._device.fill(costs, self._ready.find_costs(self._moment(moment)))
+
+    def share(self, moment: CudaMoment, tree: InTree, rows: Any) -> Floats:
+        """Those of the processor's kernels, which sum them over leaves."""
+        rows[:] = 0.0
+        leaf, weight = self._device.download(tree.leaf), NO_FLOATS
+        if tree.weight is not None:
+            weight = self._device.download(tree.weight).astype(np.float64)
+        return self._ready.share(self._moment(moment), leaf, weight, tree.leaves)
+
+    def _moment(self, moment: CudaMoment) -> Moment:
         given = self._device.download(moment.scores.array).astype(np.float64)
-        self._device.fill(costs, self._ready.costs(given, iteration=moment.iteration))
+        totals = NO_FLOATS if moment.totals is None else np.zeros(len(self.sizes))
+        return Moment(given, moment.norm, moment.iteration, 1, totals)
 
     def at(self, queries: NDArray[np.int64], chosen: Chosen) -> CudaReady:
         """The same for these queries."""
@@ -301,7 +410,7 @@ def to_cuda(ready: Ready) -> CudaReady:
 
 def choose_all(device: Any, index: QueryIndex) -> Chosen:
     """All queries; rows are the caller's."""
-    row = device.upload(index.row) if len(index.row) else None
+    row = device.upload(index.row.astype(np.int32)) if len(index.row) else None
     return launch.choose(device, np.arange(len(index.sizes)), index.sizes, row)
 
 
@@ -325,9 +434,9 @@ def bring(device: Any, ready: Ready, chosen: Chosen) -> CudaReady:
     return _OnProcessor(device, chosen, ready)
 
 
-def _each(norm: str) -> str:
-    """How the forces of each part are found, if the sum has a norm."""
-    return "none" if norm == "std" else norm
+def _is_apart(call: NDArray[Any]) -> bool:
+    """Whether the norm divides the weight of a pair by how far apart its scores are."""
+    return int(call["norm"]) in (layout.LIGHTGBM_NORM, layout.APART_NORM)
 
 
 def _macros(ruled: Ruled) -> dict[str, Any]:

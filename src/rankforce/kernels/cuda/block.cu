@@ -1,8 +1,6 @@
-// What all kernels share: one block works off one query, or several of them in turn.
+// What kernels of queries share: one block works off one query, or several of them in turn.
 // Sums go in a fixed order, so that every run gives the same bits.
 
-typedef long long Whole;
-typedef unsigned long long Bits;
 typedef LABEL Label;
 
 // Numbers of layout.py, sets.py and swaps.py.
@@ -14,7 +12,6 @@ enum { NO_SWAPS, MAP, MRR, ERR };
 
 constexpr float LARGEST = 3.4028235e38f;
 constexpr double LEAST = 1e-300;  // forces below are as good as none
-constexpr int WARP = 32;
 constexpr int SLOTS = 32;  // of a reduction: one for each warp
 
 // One query of a call.
@@ -47,7 +44,7 @@ struct Bound {
 // What changes from call to call.
 struct Call {
     const float* scores;
-    const Whole* row;  // of each place; none if places are rows
+    const int* row;  // of each place; none if places are rows
     const Job* jobs;
     Whole first;  // job of this launch
     Whole count;  // of its jobs
@@ -58,21 +55,17 @@ struct Call {
     int* far;                // jobs whose scores are far apart: their number, then they
     unsigned char* scratch;  // one piece for each block; none if documents fit shared memory
     Whole piece;             // bytes of a piece
+    Whole parts;             // blocks that share a list
     Whole room;              // documents of a piece
     Whole classes;           // and runs of equal labels, with one behind the last
     Whole norm;
     Bits seed, iteration;
     Whole is_step;
+    const int* leaf;  // of each row, where only pairs within a leaf count; their sums go to `hess`
 };
 
 __device__ inline float endless() { return __int_as_float(0x7f800000); }
 __device__ inline float no_number() { return __int_as_float(0x7fc00000); }
-
-extern __shared__ __align__(16) unsigned char memory[];
-
-__device__ inline int lane() { return threadIdx.x % WARP; }
-__device__ inline int warp() { return threadIdx.x / WARP; }
-__device__ inline int warps() { return blockDim.x / WARP; }
 
 __device__ inline Whole row_at(const Call& call, const Job& job, int i) {
     return call.row ? call.row[job.start + i] : job.start + i;
@@ -90,12 +83,6 @@ __device__ inline int slice_start(int count, int slice, int shift) {
     return (int)((Whole)count * slice >> shift);
 }
 
-template <typename T>
-__device__ inline T warp_sum(T value) {
-    for (int far = WARP / 2; far; far /= 2) value += __shfl_xor_sync(~0u, value, far);
-    return value;
-}
-
 __device__ inline double block_sum(double value, double* slots) {
     value = warp_sum(value);
     if (lane() == 0) slots[warp()] = value;
@@ -111,14 +98,6 @@ __device__ inline double block_max(double value, double* slots) {
     __syncthreads();
     for (int w = 0; w < warps(); ++w) value = fmax(value, slots[w]);
     return value;
-}
-
-// Steele et al. 2014: a hash of 64 bits.
-__device__ inline Bits splitmix64(Bits x) {
-    Bits z = x + 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
 }
 
 __device__ inline Bits draw_key(Bits seed, Bits iteration, Bits query) {

@@ -13,7 +13,7 @@ struct Room {
     Document<Real>* docs;
     Real *score, *lam, *hess;
     Real *side, *distance, *correction;
-    int *rank, *order, *inside, *class_of, *member, *label_class, *need, *left;
+    int *leaf, *rank, *order, *inside, *class_of, *member, *label_class, *need, *left;
     Real* class_u;  // label term of each run of equal labels
     int *class_start, *tier_start, *tier_stop;
     float* given;  // scores and ranks by place
@@ -45,7 +45,8 @@ __device__ Room<Real> carve(unsigned char* piece, int room, int classes) {
     all.class_start = integers;
     all.tier_start = all.class_start + classes;
     all.tier_stop = all.tier_start + classes;
-    all.rank = integers + (TIERED ? 3 : 1) * classes;
+    all.leaf = integers + (TIERED ? 3 : 1) * classes;
+    all.rank = all.leaf + (SHARED ? room : 0);
     all.order = all.rank + room;
     all.inside = all.order + room;
     all.class_of = all.inside + room;
@@ -131,6 +132,15 @@ __device__ void load_scores(const Call& call, const Job& job, Query& query, Room
     for (int w = 1; w < warps(); ++w) {
         query.low = fmin(query.low, room.slots[w]);
         query.high = fmax(query.high, room.slots[SLOTS + w]);
+    }
+}
+
+template <typename Real>
+__device__ void load_leaves(
+    const Bound& bound, const Call& call, const Job& job, const Query& query, Room<Real>& room
+) {
+    for (int i = threadIdx.x; i < query.n; i += blockDim.x) {
+        room.leaf[bound.position[query.first + i]] = call.leaf[row_at(call, job, i)];
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,21 +10,23 @@ from numpy.typing import NDArray
 
 from rankforce.kernels import layout
 
-PAIRS = ("block.cu", "ranking.cu", "documents.cu", "sets.cu", "pairs.cu")
-LISTS = ("block.cu", "lists.cu")
+PAIRS = ("basics.cu", "block.cu", "ranking.cu", "documents.cu", "sets.cu", "pairs.cu")
+LISTS = ("basics.cu", "block.cu", "lists.cu")
 
 # One block a query. Lists up to SHORT documents leave room for several blocks on a multiprocessor.
 SHORT = 1536
 SHORT_THREADS = 96
 LONG_THREADS = 1024
+PART_THREADS = 512  # of a block that shares a list with others
 LIST_THREADS = 128
 # Measured on an H200, of lists of about 120 documents.
 SHAPES = {
     "COUNTED": 256,  # up to so many documents, counting the better ones is faster than sorting
     "UNROLLED": 4,
     "SHORT_THREADS": SHORT_THREADS,
-    "SHORT_BLOCKS": 12,  # of a multiprocessor
+    "SHORT_BLOCKS": 12,  # of a multiprocessor, where it has room for so many threads
     "LONG_THREADS": LONG_THREADS,
+    "PART_THREADS": PART_THREADS,
 }
 SLOTS = 4 * 32 * 8  # bytes of sums over a block
 LIST_SLOTS = 2 * SLOTS
@@ -69,12 +72,14 @@ CALL = np.dtype(
         ("far", _ADDRESS),
         ("scratch", _ADDRESS),
         ("piece", _WHOLE),
+        ("parts", _WHOLE),
         ("room", _WHOLE),
         ("classes", _WHOLE),
         ("norm", _WHOLE),
         ("seed", _BITS),
         ("iteration", _BITS),
         ("is_step", _WHOLE),
+        ("leaf", _ADDRESS),
     ]
 )
 
@@ -144,6 +149,7 @@ class Launch(NamedTuple):
     shared: int  # bytes of each block
     scratch: int  # bytes of all blocks, where shared memory is too small
     fields: dict[str, int]  # of CALL
+    keeps: bool = False  # whether it goes on with the scratch of the launch before
 
 
 class Plan(NamedTuple):
@@ -166,45 +172,69 @@ def document_bytes(macros: dict[str, Any], real: int) -> int:
     integers = 2 * macros["NEEDS_RANK"]
     if macros["PAIR_SET"] >= layout.TRUNCATED:
         integers = 8 if macros["PAIR_SET"] >= layout.EXTENDED else 4
-    return int(rows * real + 4 * integers)
+    return int(rows * real + 4 * (integers + macros["SHARED"]))
 
 
 def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int) -> Plan:
-    """Short lists, longer ones, and those with scores far apart; `classes` is the largest number
-    of runs of equal labels of a query, and one more."""
-    whole = (macros | SHAPES).items()
-    plan = Plan(PAIRS, tuple(whole), [])
+    """Lists that several blocks share, long ones, short ones, and those with scores far apart.
+
+    `classes` is the largest number of runs of equal labels of a query, and one more.
+    """
+    blocks = min(SHAPES["SHORT_BLOCKS"], device.threads // SHORT_THREADS)
+    whole = macros | SHAPES | {"SHORT_BLOCKS": blocks}
+    plan = Plan(PAIRS, tuple(whole.items()), [])
+    sizes, end = chosen.sizes, len(chosen.sizes)
     table = classes * (3 if macros["TIERED"] else 1) * 4
 
-    def add(name: str, first: int, last: int, threads: int, real: int, blocks: int) -> None:
-        if first == last:
-            return
-        room = max(padded(chosen.sizes[first], 32), threads)
-        piece = SLOTS + room * document_bytes(macros, real) + table + classes * real
-        piece = padded(piece, 256)
-        is_shared = name != "push_far" and piece <= device.shared
-        most = min(blocks, max(int(chosen.pointer[-1]) // room, 1))
-        blocks = last - first if is_shared else min(last - first, most)
-        where = {"first": first, "count": last - first, "room": room, "piece": piece}
-        plan.launches.append(
-            Launch(
-                name,
-                blocks,
-                threads,
-                shared=piece if is_shared else 0,
-                scratch=0 if is_shared else blocks * piece,
-                fields=where | {"classes": classes},
-            )
-        )
+    def measure(first: int, threads: int, real: int, more: int = 0) -> dict[str, int]:
+        """Documents and bytes of a piece, for the list `first` and shorter ones."""
+        room = max(padded(sizes[first], 32), threads)
+        piece = SLOTS + room * document_bytes(macros, real) + table + classes * real + more
+        return {"first": first, "room": room, "piece": padded(piece, 256), "classes": classes}
 
-    rest = device.shared - SLOTS - table - classes * 4 - 256
-    short = min(SHORT, rest // document_bytes(macros, 4) // 32 * 32)
-    count, end = int(np.searchsorted(-chosen.sizes, -short)), len(chosen.sizes)
-    add("push_long", 0, count, LONG_THREADS, 4, device.processors)
-    add("push_short", count, end, SHORT_THREADS, 4, 0)
-    if not macros["COST"]:
-        add("push_far", 0, end, SHORT_THREADS, 8, 2 * device.processors)
+    fits = (
+        (device.shared - SLOTS - table - classes * 4 - 256) // document_bytes(macros, 4) // 32 * 32
+    )
+    huge, count = (int(np.searchsorted(-sizes, -most)) for most in (fits, min(SHORT, fits)))
+    _add_huge(device, plan, chosen, huge, measure)
+    for name, first, last, threads in (
+        ("push_long", huge, count, LONG_THREADS),
+        ("push_short", count, end, SHORT_THREADS),
+    ):
+        if first < last:
+            own = measure(first, threads, 4)
+            plan.launches.append(Launch(name, last - first, threads, own["piece"], 0, own))
+    if end and not macros["COST"]:
+        own = measure(0, SHORT_THREADS, 8)
+        blocks = min(end, 2 * device.processors, _pieces(chosen, own["room"]))
+        scratch = blocks * own["piece"]
+        plan.launches.append(Launch("push_far", blocks, SHORT_THREADS, 0, scratch, own))
     return plan
+
+
+def _pieces(chosen: Chosen, room: int) -> int:
+    """How many pieces of so many documents take no more memory than all documents."""
+    return max(int(chosen.pointer[-1]) // room, 1)
+
+
+def _add_huge(
+    device: Any, plan: Plan, chosen: Chosen, huge: int, measure: Callable[..., dict[str, int]]
+) -> None:
+    """Lists that shared memory does not hold, as many at a time as scratch has pieces."""
+    first = 0
+    while first < huge:
+        parts = min(max(int(chosen.sizes[first]) // PART_THREADS, 1), 4 * device.processors)
+        own = measure(first, LONG_THREADS, 4, 8 * parts) | {"parts": parts}
+        lists = min(huge - first, _pieces(chosen, own["room"]))
+        scratch = lists * own["piece"]
+        for name, blocks, threads, shared in (
+            ("lay_out_lists", lists, LONG_THREADS, 0),
+            ("push_parts", lists * parts, PART_THREADS, SLOTS),
+            ("write_lists", lists, LONG_THREADS, 0),
+        ):
+            keeps = name != "lay_out_lists"
+            plan.launches.append(Launch(name, blocks, threads, shared, scratch, own, keeps=keeps))
+        first += lists
 
 
 def plan_lists(device: Any, chosen: Chosen, name: str) -> Plan:
@@ -213,7 +243,7 @@ def plan_lists(device: Any, chosen: Chosen, name: str) -> Plan:
     count = len(chosen.sizes)
     if not count:
         return Plan(LISTS, macros, [])
-    room = padded(chosen.sizes[0], 32) if name == "push_lists" else 0
+    room = padded(chosen.sizes[0], 32) if name in ("push_lists", "share_lists") else 0
     piece = padded(LIST_SLOTS + room * LIST_ROW, 256)
     is_shared = piece <= device.shared
     blocks = count if is_shared else min(count, device.processors)
@@ -228,10 +258,12 @@ def run(bound: Bound, plan: Plan, call: NDArray[Any], jobs: int) -> None:
     far = device.zeros(1 + jobs, np.int32) if plan.files == PAIRS else None
     if far is not None:
         call["far"] = device.pointer(far)
+    scratch: Any = None
     for one in plan.launches:
         for name, value in one.fields.items():
             call[name] = value
-        scratch = device.empty(one.scratch, np.uint8) if one.scratch else None
+        if not one.keeps:
+            scratch = device.empty(one.scratch, np.uint8) if one.scratch else None
         call["scratch"] = 0 if scratch is None else device.pointer(scratch)
         device.launch(
             plan.files,

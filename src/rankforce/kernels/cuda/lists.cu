@@ -141,6 +141,23 @@ __device__ void cost_list(const Bound& bound, const Call& call, const Job& job, 
     if (threadIdx.x == 0) call.costs[job.slot] = (float)sum;
 }
 
+// rho_i * rho_j of the documents that share a leaf, by document: as `share_lists` of listwise.py.
+__device__ void share_list(const Bound& bound, const Call& call, const Job& job, Lists& all) {
+    int n = (int)(bound.pointer[job.query + 1] - bound.pointer[job.query]);
+    double none = n < 2 || fill_softmax(call, job, n, all) ? 0.0 : no_number();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        all.term[i] = call.leaf[row_at(call, job, i)];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double others = none;
+        for (int j = 0; j < n; ++j) {
+            if (j != i && all.term[j] == all.term[i]) others += all.rho[j];
+        }
+        call.hess[row_at(call, job, i)] = (float)(others > 0.0 ? all.rho[i] * others : none);
+    }
+}
+
 extern "C" {
 
 __global__ void __launch_bounds__(LIST_THREADS) push_lists(Bound bound, Call call) {
@@ -149,6 +166,15 @@ __global__ void __launch_bounds__(LIST_THREADS) push_lists(Bound bound, Call cal
     for (int b = blockIdx.x; b < call.count; b += gridDim.x) {
         if (call.costs) cost_list(bound, call, call.jobs[call.first + b], all);
         else push_list(bound, call, call.jobs[call.first + b], all);
+        __syncthreads();
+    }
+}
+
+__global__ void __launch_bounds__(LIST_THREADS) share_lists(Bound bound, Call call) {
+    unsigned char* piece = call.scratch ? call.scratch + blockIdx.x * call.piece : memory;
+    Lists all = carve_lists(piece, (int)call.room);
+    for (int b = blockIdx.x; b < call.count; b += gridDim.x) {
+        share_list(bound, call, call.jobs[call.first + b], all);
         __syncthreads();
     }
 }

@@ -1,10 +1,12 @@
 // Forces of pairs. A thread owns a document, or a warp does, and meets the others in label order:
 // those with higher labels, then those with lower ones. Every pair is met twice, once from each
 // side, so that no sum is shared. In float32, unless scores are so far apart that e^score is not.
+// SHARED: of the second derivatives, only those of pairs within a leaf.
 
 constexpr double NEAR = 40.0;  // spread of scores (times sigma, plus twice |center|) that float32 holds
 constexpr int UNROLL = UNROLLED;
 constexpr int TILE = 1024;     // terms that a sum in float32 takes at a time
+constexpr bool HAS_TOTAL = !SHARED || APART;  // a norm may ask for the sum of magnitudes
 
 template <typename Real>
 struct Law {
@@ -16,7 +18,7 @@ template <typename Real>
 struct Own {
     Document<Real> doc;
     Real score, u;
-    int p, rank, label_class;
+    int p, rank, label_class, leaf;
     int first, stop;  // of its tier
     Real as_hi, as_lo;  // its e, shifted by the center of the cost
 };
@@ -77,6 +79,7 @@ __device__ inline void meet(
     Document<Real> other = room.docs[j];
     Real mine = IS_HI ? own.as_hi : own.as_lo;
     Real bracket = bracket_of<IS_HI>(own, other.g, j, room, law);
+    bool is_counted = !SHARED || room.leaf[j] == own.leaf;
     Real x = 0, apart = 1;
     if (APART || COST || sizeof(Real) == 8) {
         x = IS_HI ? own.score - room.score[j] : room.score[j] - own.score;
@@ -89,15 +92,16 @@ __device__ inline void meet(
         Real y = exp(-fabs(z));
         Real inverse = 1 / ((1 + y) * apart);
         Real second = bracket * inverse * y * (inverse * apart);
-        hess += second;
+        hess += is_counted ? second : 0;
         push += SIGMOID ? second : bracket * inverse * (z > 0 ? y : 1);
     } else {
         Real inverse = 1 / (APART ? (mine + other.e) * apart : mine + other.e);
         Real base = bracket * inverse;
         Real there = base * other.e;
-        Real second = there * (APART ? inverse * apart : inverse);
-        hess += second;
-        push += SIGMOID ? second : IS_HI ? there : base;
+        Real rest = APART ? inverse * apart : inverse;
+        // Rounded as without leaves, so that nothing is left where all pairs are within one.
+        hess += (is_counted ? there : 0) * rest;
+        push += SIGMOID ? there * rest : IS_HI ? there : base;
     }
 }
 
@@ -177,6 +181,7 @@ __device__ inline Own<Real> own_of(
     own.p = p;
     own.rank = NEEDS_RANK ? room.rank[p] : 0;
     own.label_class = class_at(query, p, room);
+    own.leaf = SHARED ? room.leaf[p] : 0;
     own.u = room.class_u[own.label_class];
     own.first = TIERED ? room.tier_start[own.label_class] : 0;
     own.stop = TIERED ? room.tier_stop[own.label_class] : query.n;
@@ -188,24 +193,31 @@ __device__ inline Own<Real> own_of(
     return own;
 }
 
+// Which of several blocks a block is that share a query.
+struct Share {
+    int own, all;
+};
+
 // A warp owns 32 documents and a slice of those they meet.
 // Returns what this thread adds to the sum of magnitudes.
 template <typename Real>
 __device__ double push_documents(
-    const Query& query, int members, int shift, const Room<Real>& room, const Law<Real>& law
+    const Query& query, int members, int shift, Share share, const Room<Real>& room,
+    const Law<Real>& law
 ) {
     double total = 0.0;
-    int chunks = (query.n + WARP - 1) / WARP;
-    for (int unit = warp(); unit < chunks << shift; unit += warps()) {
+    int chunks = (query.n + WARP - 1) / WARP, all = warps() * share.all;
+    for (int unit = warp() * share.all + share.own; unit < chunks << shift; unit += all) {
         int chunk = unit >> shift, slice = unit & ((1 << shift) - 1);
         int p = chunk * WARP + lane();
         if (p >= query.n) continue;
+        if (!shift && members != query.n && room.inside[p]) continue;  // perhaps another block's
         Own<Real> own = own_of(query, p, room, law);
         Sums<Real> sums = {0, 0, 0};
         if (members == query.n) meet_all<1>(query, own, slice, shift, room, law, sums);
         else if (!room.inside[p]) meet_members(own, members, slice, shift, room, law, sums);
         total += sums.up;
-        room.lam[slice * chunks * WARP + p] = sums.up - sums.down;
+        if (!SHARED) room.lam[slice * chunks * WARP + p] = sums.up - sums.down;
         room.hess[slice * chunks * WARP + p] = sums.hess;
     }
     return total;
@@ -214,17 +226,17 @@ __device__ double push_documents(
 // A member meets everybody, and a whole warp owns it.
 template <typename Real>
 __device__ double push_members(
-    const Query& query, int members, const Room<Real>& room, const Law<Real>& law
+    const Query& query, int members, Share share, const Room<Real>& room, const Law<Real>& law
 ) {
     double total = 0.0;
-    for (int m = warp(); m < members; m += warps()) {
+    for (int m = warp() * share.all + share.own; m < members; m += warps() * share.all) {
         Own<Real> own = own_of(query, room.member[m], room, law);
         Sums<Real> sums = {0, 0, 0};
         meet_all<WARP>(query, own, 0, 0, room, law, sums);
-        Real lam = warp_sum(sums.up - sums.down), hess = warp_sum(sums.hess);
+        Real lam = SHARED ? 0 : warp_sum(sums.up - sums.down), hess = warp_sum(sums.hess);
         total += sums.up;
         if (lane() == 0) {
-            room.lam[own.p] = lam;
+            if (!SHARED) room.lam[own.p] = lam;
             room.hess[own.p] = hess;
         }
     }
@@ -238,7 +250,7 @@ __device__ void write_same(const Call& call, const Job& job, int n, float value)
     }
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         Whole row = row_at(call, job, i);
-        call.lam[row] = value;
+        if (!SHARED) call.lam[row] = value;
         call.hess[row] = value;
     }
 }
@@ -256,63 +268,119 @@ __device__ void write_out(
         return sum;
     };
     double factor = bound.sigma * query.scale, factor_hess = factor * bound.sigma;
-    if (call.norm == LIGHTGBM_NORM) {
+    if (HAS_TOTAL && call.norm == LIGHTGBM_NORM) {
         double less = shrink(2.0 * factor * total);
         factor *= less;
         factor_hess *= less;
-    } else if (call.norm == STD_NORM) {
+    } else if (!SHARED && call.norm == STD_NORM) {
         auto force = [&](int p) { return sum_of(room.lam, p); };
         factor = spread_factor(n, force, room.slots);
         if (factor == 0.0) factor_hess = 0.0;
     }
-    bool is_step = (call.norm == STD_NORM || SIGMOID) && factor > 0.0 && total > 0.0;
+    bool has_second = SHARED || !(call.norm == STD_NORM || SIGMOID);
+    bool is_step = !has_second && factor > 0.0 && total > 0.0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int p = bound.position[query.first + i];
         Whole row = row_at(call, job, i);
-        call.lam[row] = (float)((Real)factor * sum_of(room.lam, p));
+        if (!SHARED) call.lam[row] = (float)((Real)factor * sum_of(room.lam, p));
         call.hess[row] = is_step ? 1.0f : (float)((Real)factor_hess * sum_of(room.hess, p));
     }
 }
 
+// A query whose documents are laid out.
 template <typename Real>
-__device__ void push_query(const Bound& bound, const Call& call, int number, unsigned char* piece) {
+struct Laid {
+    Query query;
+    Law<Real> law;
+    int members;
+    bool is_over;  // there is nothing to push, and what it has is written
+};
+
+template <typename Real>
+__device__ Laid<Real> lay_out(const Bound& bound, const Call& call, int number, Room<Real>& room) {
     Job job = call.jobs[number];
-    Query query = query_of(bound, job.query);
-    if (query.n == 0) return write_same(call, job, 0, 0.0f);
-    Room<Real> room = carve<Real>(piece, (int)call.room, (int)call.classes);
+    Laid<Real> laid;
+    Query& query = laid.query;
+    query = query_of(bound, job.query);
+    laid.is_over = true;
+    if (query.n == 0) return write_same(call, job, 0, 0.0f), laid;
     load_classes(bound, query, room);
     load_scores(call, job, query, room);
     double spread = query.high - query.low;
-    if (!(spread <= 2.0 * LARGEST)) return write_same(call, job, query.n, no_number());
-    if (query.classes < 2 || query.scale == 0.0) return write_same(call, job, query.n, 0.0f);
+    if (!(spread <= 2.0 * LARGEST)) return write_same(call, job, query.n, no_number()), laid;
+    if (query.classes < 2 || query.scale == 0.0) return write_same(call, job, query.n, 0.0f), laid;
     double reach = fmax(spread, bound.sigma * spread + 2.0 * fabs(bound.center));
     if (sizeof(Real) == 4 && !COST && reach > NEAR) {
         if (threadIdx.x == 0) call.far[1 + atomicAdd(call.far, 1)] = number;
-        return;
+        return laid;
     }
+    if (SHARED) load_leaves(bound, call, job, query, room);
     load_documents(bound, query, room);
     if (KIND == BY_SWAP) fill_sides(bound, query, room);
-    Law<Real> law = {(Real)bound.sigma, (Real)bound.center, (Real)bound.constant, 1, 0};
+    laid.law = {(Real)bound.sigma, (Real)bound.center, (Real)bound.constant, 1, 0};
     if (APART && spread > 0.0) {
-        law.near = (Real)0.01;
-        law.far = 1;
+        laid.law.near = (Real)0.01;
+        laid.law.far = 1;
     }
-    int members = mark_pair_set(bound, call, job, query, room);
-    int shift = slice_shift((query.n + WARP - 1) / WARP);
-    double total = push_documents(query, members, shift, room, law);
-    if (members < query.n) {
+    laid.members = mark_pair_set(bound, call, job, query, room);
+    laid.is_over = false;
+    return laid;
+}
+
+// What all threads of a block, or of several, add to the sum of magnitudes.
+template <typename Real>
+__device__ double push_pairs(
+    const Call& call, const Laid<Real>& laid, int shift, Share share, Room<Real>& room
+) {
+    const Query& query = laid.query;
+    double total = push_documents(query, laid.members, shift, share, room, laid.law);
+    if (laid.members < query.n) {
         __syncthreads();
-        total += push_members(query, members, room, law);
+        total += push_members(query, laid.members, share, room, laid.law);
     }
     __syncthreads();
-    if (COST || SIGMOID || call.norm != NO_NORM || call.totals) {
-        total = block_sum(total, room.slots + 2 * SLOTS);
-    }
+    if (!HAS_TOTAL || !(COST || SIGMOID || call.norm != NO_NORM || call.totals)) return total;
+    return block_sum(total, room.slots + 2 * SLOTS);
+}
+
+template <typename Real>
+__device__ void write_query(
+    const Bound& bound, const Call& call, int number, const Query& query, double total, int shift,
+    Room<Real>& room
+) {
+    Job job = call.jobs[number];
     if (COST) return write_same(call, job, 1, (float)(query.scale * total));
-    if (call.totals && threadIdx.x == 0) {
+    if (!SHARED && call.totals && threadIdx.x == 0) {
         call.totals[job.slot] = 2.0 * bound.sigma * query.scale * total;
     }
     write_out(bound, call, job, query, total, shift, room);
+}
+
+template <typename Real>
+__device__ void push_query(const Bound& bound, const Call& call, int number, unsigned char* piece) {
+    Room<Real> room = carve<Real>(piece, (int)call.room, (int)call.classes);
+    Laid<Real> laid = lay_out(bound, call, number, room);
+    if (laid.is_over) return;
+    int shift = slice_shift((laid.query.n + WARP - 1) / WARP);
+    double total = push_pairs(call, laid, shift, Share{0, 1}, room);
+    write_query(bound, call, number, laid.query, total, shift, room);
+}
+
+// A list that several blocks share: what one of them laid out stands in the piece, behind the sums
+// of a block; at the end of the piece is what each adds to the sum of magnitudes.
+struct Common {
+    Room<float> room;
+    Laid<float>* laid;
+    double* totals;
+};
+
+__device__ Common common_of(const Call& call, int list) {
+    unsigned char* piece = call.scratch + list * call.piece;
+    Common common;
+    common.room = carve<float>(piece, (int)call.room, (int)call.classes);
+    common.laid = (Laid<float>*)(common.room.slots + 3 * SLOTS);
+    common.totals = (double*)(piece + call.piece) - call.parts;
+    return common;
 }
 
 extern "C" {
@@ -322,13 +390,37 @@ __global__ void __launch_bounds__(SHORT_THREADS, SHORT_BLOCKS) push_short(Bound 
     push_query<float>(bound, call, (int)call.first + blockIdx.x, memory);
 }
 
-// Longer lists, in the shared memory of a whole multiprocessor or else in device memory.
+// Longer lists, in the shared memory of a whole multiprocessor.
 __global__ void __launch_bounds__(LONG_THREADS, 1) push_long(Bound bound, Call call) {
-    unsigned char* piece = call.scratch ? call.scratch + blockIdx.x * call.piece : memory;
-    for (int b = blockIdx.x; b < call.count; b += gridDim.x) {
-        push_query<float>(bound, call, (int)call.first + b, piece);
-        __syncthreads();
-    }
+    push_query<float>(bound, call, (int)call.first + blockIdx.x, memory);
+}
+
+// Lists that shared memory does not hold, in three steps: one block lays them out, several push, and
+// one writes.
+__global__ void __launch_bounds__(LONG_THREADS, 1) lay_out_lists(Bound bound, Call call) {
+    Common common = common_of(call, blockIdx.x);
+    Laid<float> laid = lay_out(bound, call, (int)call.first + blockIdx.x, common.room);
+    if (threadIdx.x == 0) *common.laid = laid;
+}
+
+__global__ void __launch_bounds__(PART_THREADS, 1) push_parts(Bound bound, Call call) {
+    int list = blockIdx.x / (int)call.parts, part = blockIdx.x % (int)call.parts;
+    Common common = common_of(call, list);
+    Laid<float> laid = *common.laid;
+    if (laid.is_over) return;
+    common.room.slots = (double*)memory;  // of this block alone
+    double total = push_pairs(call, laid, 0, Share{part, (int)call.parts}, common.room);
+    if (threadIdx.x == 0) common.totals[part] = total;
+}
+
+__global__ void __launch_bounds__(LONG_THREADS, 1) write_lists(Bound bound, Call call) {
+    Common common = common_of(call, blockIdx.x);
+    if (common.laid->is_over) return;
+    double total = 0.0;
+    for (int part = 0; part < call.parts; ++part) total += common.totals[part];
+    Query query = common.laid->query;
+    __syncthreads();
+    write_query(bound, call, (int)call.first + blockIdx.x, query, total, 0, common.room);
 }
 
 // Lists whose scores are far apart, in float64.
