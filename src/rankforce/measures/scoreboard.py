@@ -30,14 +30,14 @@ class Judged(NamedTuple):
     sizes: NDArray[np.int64]  # documents of each query, ranked or judged
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """Metrics that see the same scores."""
 
     rows: list[int]  # of the scoreboard
     plan: Plan
     single: bool  # whether scores are in single precision
 
-    def only(self, rows: set[int]) -> _Part:
+    def only(self, rows: set[int]) -> Part:
         """Those of the metrics that are among `rows` of the scoreboard."""
         kept = [number for number, row in enumerate(self.rows) if row in rows]
         if len(kept) == len(self.rows):
@@ -93,7 +93,7 @@ class Scoreboard:
         self._judged = judged
         self._queries = layout.Queries(*self.index)
         self._tops = self._find_tops(team)
-        self._parts = self._plan(self._labels, self.index)
+        self.parts = self._plan(self._labels, self.index)
         self._settle()
 
     @property
@@ -109,17 +109,23 @@ class Scoreboard:
     def values(self, scores: ArrayLike, *, threads: int = 1) -> Floats:
         """One row per metric, one column per query; NaN is a query that does not count."""
         given = np.ascontiguousarray(scores, dtype=np.float64)
-        if given.shape != (self.rows,):
-            raise RankforceError(
-                f"scores have shape {given.shape}, but there are {self.rows} labels"
-            )
-        found = self._sums(self._parts, given, check_threads(threads))
-        found /= self._divisors
+        self.check_shape(given.shape)
+        return self.finish(self._sums(self.parts, given, check_threads(threads)), given)
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise an error unless scores are one per row."""
+        if shape != (self.rows,):
+            raise RankforceError(f"scores have shape {shape}, but there are {self.rows} labels")
+
+    def finish(self, sums: Floats, scores: Floats | None = None) -> Floats:
+        """`values` of what a kernel adds up; metrics of one's own need scores."""
+        found = sums / self._divisors
         np.minimum(found, self._largest, out=found)  # rounding must not exceed the ideal
         for i, metric in enumerate(self.metrics):
             if metric.definition.kind == "own":
-                self._call(i, metric, given, found)
-        return self._finish(found)
+                assert scores is not None
+                self._call(i, metric, scores, found)
+        return self._fix(found)
 
     def perfect(self) -> Floats:
         """The values of the ideal ranking: `values` cannot be better.
@@ -131,7 +137,7 @@ class Scoreboard:
         for i, metric in enumerate(self.metrics):
             if metric.definition.kind == "own":
                 self._call(i, metric, self._labels[metric.source], found)
-        return self._finish(found)
+        return self._fix(found)
 
     def random(self) -> Floats:
         """The expected values of a ranking drawn at random: the mean over all orders.
@@ -143,11 +149,8 @@ class Scoreboard:
             if metric.definition.kind == "own":
                 message = "only metrics with a name know what a random ranking is worth"
                 raise RankforceError(f"{metric.name!r} is a function of one's own: {message}")
-        parts = [part._replace(plan=part.plan.with_ties("average")) for part in self._parts]
-        found = self._sums(parts, np.zeros(self.rows), 1)
-        found /= self._divisors
-        np.minimum(found, self._largest, out=found)
-        return self._finish(found)
+        parts = [part._replace(plan=part.plan.with_ties("average")) for part in self.parts]
+        return self.finish(self._sums(parts, np.zeros(self.rows), 1))
 
     def alone(self, row: int) -> Scoreboard:
         """One of the metrics by itself, over the same rows."""
@@ -158,6 +161,12 @@ class Scoreboard:
         board._columns = {metric.source: self._columns[metric.source]}
         return board
 
+    def name_of(self, query: int) -> Any:
+        """What messages call a query that has rows: its id, or its number."""
+        if self._qid is not None:
+            return self._qid[self.index.rows_of(query)[0]]
+        return query if self._query_ids is None else self._query_ids[query]
+
     def _find_tops(self, team: Team) -> dict[str | None, float]:
         """The largest label of each source, of all workers' and of all that are judged."""
         judged = 0.0 if self._judged is None else self._judged.labels.max(initial=0.0)
@@ -165,7 +174,7 @@ class Scoreboard:
         found = np.max(np.array(team.gather(np.array(own))), axis=0)
         return dict(zip(self._labels, found.tolist(), strict=True))
 
-    def _plan(self, labels: Mapping[str | None, Floats], index: QueryIndex) -> list[_Part]:
+    def _plan(self, labels: Mapping[str | None, Floats], index: QueryIndex) -> list[Part]:
         sources = {s: Source(values, self._tops[s]) for s, values in labels.items()}
         parts = []
         for single in (False, True):
@@ -176,12 +185,12 @@ class Scoreboard:
             ]
             if rows:
                 plan = make_plan([self.metrics[i] for i in rows], sources, index)
-                parts.append(_Part(rows, plan, single))
+                parts.append(Part(rows, plan, single))
         return parts
 
     def _settle(self) -> None:
         """Ideal sums, divisors, and the queries whose value no ranking changes."""
-        labels, index, sizes, parts = self._labels, self.index, self.sizes, self._parts
+        labels, index, sizes, parts = self._labels, self.index, self.sizes, self.parts
         if self._judged is not None:
             labels = dict.fromkeys(labels, self._judged.labels)
             _, index, sizes = self._judged
@@ -208,7 +217,7 @@ class Scoreboard:
         self._empty = np.flatnonzero(is_empty)
 
     def _ideal_sums(
-        self, labels: Mapping[str | None, Floats], index: QueryIndex, parts: list[_Part]
+        self, labels: Mapping[str | None, Floats], index: QueryIndex, parts: list[Part]
     ) -> Floats:
         """What the kernel adds up where each source ranks by its own labels."""
         by_label = [part._replace(plan=part.plan.with_ties("row"), single=False) for part in parts]
@@ -221,7 +230,7 @@ class Scoreboard:
 
     def _sums(
         self,
-        parts: list[_Part],
+        parts: list[Part],
         scores: Floats,
         threads: int,
         queries: layout.Queries | None = None,
@@ -247,16 +256,13 @@ class Scoreboard:
     def _complain(self, seen: Floats, scores: Floats) -> NoReturn:
         place = int(np.flatnonzero(~np.isfinite(self.index.places(seen)))[0])
         row = int(self.index.row[place]) if len(self.index.row) else place
-        query: Any = int(np.searchsorted(self.index.pointer, place, side="right")) - 1
-        if self._qid is not None:
-            query = self._qid[row]
-        elif self._query_ids is not None:
-            query = self._query_ids[query]
+        query = self.name_of(int(np.searchsorted(self.index.pointer, place, side="right")) - 1)
         is_large = np.isfinite(scores[row])
         rule = "single precision does not hold it" if is_large else "scores must be finite"
         raise RankforceError(f"score of row {row} (query {query}) is {scores[row]}: {rule}")
 
-    def _finish(self, found: Floats) -> Floats:
+    def _fix(self, found: Floats) -> Floats:
+        """Values that no ranking changes."""
         for i, queries, value in self._fixed:
             found[i, queries] = value
         found[:, self._empty] = np.nan
