@@ -1,4 +1,4 @@
-"""Sizes, labels and scores of the made-up shapes, without their features."""
+"""Sizes, labels and scores of the made-up shapes, and features that know a little of the labels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import rankforce as rf
 from rankforce.data.synthetic import SHAPES, Shape
 
-__all__ = ["SHAPES", "Made", "Shape", "make"]
+__all__ = ["FEATURES", "SHAPES", "Made", "Shape", "make", "make_set"]
+
+FEATURES = 136
 
 
 class Made(NamedTuple):
@@ -29,3 +32,15 @@ def make(shape: Shape, *, share: float = 1.0, seed: int = 0) -> Made:
     labels = rng.choice(len(shape.labels), size=int(sizes.sum()), p=shape.labels)
     scores = rng.normal(size=len(labels)) + 0.3 * labels
     return Made(sizes, labels, scores)
+
+
+def make_set(made: Made, seed: int) -> rf.RankingData:
+    """Features of which a quarter knows something of the labels."""
+    rng = np.random.default_rng(seed)
+    features = np.empty((len(made.labels), FEATURES), np.float32)
+    for column in range(FEATURES):
+        values = rng.normal(size=len(made.labels))
+        if column % 4 == 0:
+            values += 0.02 * made.labels * (1 + column % 3)
+        features[:, column] = np.exp(values) if column % 2 else values
+    return rf.RankingData(features, made.labels, group=made.sizes)

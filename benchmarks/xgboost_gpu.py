@@ -26,25 +26,12 @@ import rankforce as rf
 from rankforce.training.loop import Boosting
 
 sys.path.insert(0, str(Path(__file__).parent))
-from shapes import SHAPES, Made, make
+from shapes import FEATURES, SHAPES, make, make_set
 from versions import installed
 
-FEATURES = 136
 FEW = 10  # trees that are not timed
 # What the project promises on an H200: half of what XGBoost's own forces and trees take there.
 MOST_MS, OF_THEIRS = 20.5, 0.5
-
-
-def make_set(made: Made, seed: int) -> rf.RankingData:
-    """Features of which a quarter knows something of the labels."""
-    rng = np.random.default_rng(seed)
-    features = np.empty((len(made.labels), FEATURES), np.float32)
-    for column in range(FEATURES):
-        values = rng.normal(size=len(made.labels))
-        if column % 4 == 0:
-            values += 0.02 * made.labels * (1 + column % 3)
-        features[:, column] = np.exp(values) if column % 2 else values
-    return rf.RankingData(features, made.labels, group=made.sizes)
 
 
 def per_tree(ends: list[float]) -> dict[str, float]:

@@ -80,6 +80,14 @@ def test_trees_are_those_of_the_slow_way(seed: int, rules: dict[str, Any], missi
     features, lam, hess, keys = make_case(seed, missing=missing)
     bag = np.sort(np.random.default_rng(seed).choice(60, 45, replace=False)).astype(np.int32)
     bag = np.union1d(bag, [0]).astype(np.int32)
+    grown = open_own(features, **rules).grow(lam, hess, 0, keys, bag)
+    check_slow_way(grown, features, lam, hess, bag, rules)
+
+
+def check_slow_way(
+    grown: Any, features: Any, lam: Any, hess: Any, bag: Any, rules: dict[str, Any]
+) -> None:
+    """Splits, rows of leaves and counts of a tree whose steps are 1."""
     asked = USUAL | rules
     rows = [[None if np.isnan(x) else float(x) for x in row] for row in features]
     splits, groups = growing.grow(
@@ -95,7 +103,7 @@ def test_trees_are_those_of_the_slow_way(seed: int, rules: dict[str, Any], missi
         l1=asked["reg_alpha"],
         l2=asked["reg_lambda"],
     )
-    tree, leaf = open_own(features, **rules).grow(lam, hess, 0, keys, bag)
+    tree, leaf = grown
     found = list(zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True))
     assert found == [split[:2] for split in splits]
     assert [sorted(group) for group in groups] == [

@@ -110,7 +110,7 @@ def test_it_says_what_it_does_not_know(tmp_path: Path) -> None:
         fit(max_bin=63)  # LightGBM's
     with pytest.raises(
         rf.RankforceError,
-        match="engine is 'abacus': choose 'lightgbm', 'histogram', 'xgboost' or 'stumps'",
+        match="engine is 'abacus': choose 'lightgbm', 'histogram', 'xgboost', 'cuda' or 'stumps'",
     ):
         fit(engine="abacus")
     with pytest.raises(rf.RankforceError, match="stumps know no categories"):

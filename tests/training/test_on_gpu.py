@@ -35,6 +35,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "regressor": {"base": "regressor", "base_estimators": 2},
     "mix": {"objective": rf.mix([(0.7, "xendcg"), (0.3, "lambdarank-ndcg")]), "k": None},
     "directions": {"monotone_constraints": {1: 1}},
+    "exact newton": {"step": "exact-newton", "subsample": 0.7},
 }
 
 
@@ -80,6 +81,7 @@ def test_rows_and_sums(device: str, which: str) -> None:
         values = np.sign(np.nan_to_num(values) - 0.5) * np.float32(1e-45) * (values > 0.2)
         values[:, 0] = np.where(values[:, 1] > 0, -0.0, 0.0)
     if which == "zeros":
+        pytest.importorskip("lightgbm", reason="ZEROS AS MISSING WERE NOT CHECKED: no LightGBM")
         more = {"engine": "lightgbm", "zero_as_missing": True}
         values = np.where(values > 0.4, values, 0.0)
     given = rf.RankingData(values, data.labels, group=data.group, categorical=data.categorical)
@@ -158,9 +160,7 @@ def test_a_gpu_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_does_not_go_there() -> None:
-    with pytest.raises(rf.RankforceError, match="exact-newton' is found on the CPU"):
-        fit(device="cuda", step="exact-newton")
-    with pytest.raises(rf.RankforceError, match="trees are grown on the CPU"):
+    with pytest.raises(rf.RankforceError, match="grows trees on the CPU"):
         fit(device="cuda", engine="lightgbm")
 
 

@@ -103,22 +103,24 @@ class EngineKind(NamedTuple):
 
 
 FEW = 1 << 22  # values below which our trees take less time than LightGBM's, all of them seen
-DEFAULT, OWN, PEER = "lightgbm", "histogram", "xgboost"
+DEFAULT, OWN, PEER, GPU = "lightgbm", "histogram", "xgboost", "cuda"
 # The module that has an engine's `KIND`: it is imported when the engine is used.
-_MODULES = {name: f"rankforce.engines.{name}" for name in (DEFAULT, OWN, PEER)}
+_MODULES = {name: f"rankforce.engines.{name}" for name in (DEFAULT, OWN, PEER, GPU)}
 _ADDED: dict[str, EngineKind] = {}
 
 
-def find_engine(name: str | None = None) -> EngineKind:
-    """The engine of that name.
+def find_engine(name: str | None = None, device: str | None = None) -> EngineKind:
+    """The engine of that name; without one, that of the device.
 
     >>> find_engine().name
     'lightgbm'
     >>> find_engine("abacus")
     Traceback (most recent call last):
-    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm', 'histogram' or 'xgboost'
+    rankforce.RankforceError: engine is 'abacus': choose 'lightgbm', 'histogram', 'xgboost' or
+    'cuda'
     """
-    wanted = DEFAULT if name is None else name
+    usual = GPU if device == "cuda" else DEFAULT
+    wanted = usual if name is None else name
     check_choice("engine", wanted, [*_MODULES, *_ADDED])
     if wanted in _ADDED:
         return _ADDED[wanted]
@@ -141,22 +143,21 @@ def open_engine(
     where they are in bins, if it takes the parameters (docs/adr/0029). A worker of a
     team has the features of its own rows, and gets the same trees as all others.
     """
-    kind = find_engine(name)
+    kind = find_engine(name, parameters.get("device"))
     rows, columns = sum(team.gather(features.shape[0])), features.shape[1]
     is_sampled = parameters["in_bag"] < 1.0 or parameters["colsample_bytree"] < 1.0
     is_binned = isinstance(features, Binned)  # which LightGBM would copy
-    if name is None and (is_sampled or is_binned or rows * columns < FEW):
+    if kind.name == DEFAULT and name is None and (is_sampled or is_binned or rows * columns < FEW):
         own = find_engine(OWN)
         is_able = own.lacks(parameters, categorical) is None and rows <= own.most_rows(parameters)
         kind = own if is_able else kind
+    asked = f"engine={kind.name!r}" if kind.name != GPU else "device='cuda'"
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:
-        raise RankforceError(f"engine={kind.name!r} does not go with {lacking}: leave it out")
+        raise RankforceError(f"{asked} does not go with {lacking}: leave it out")
     if rows > kind.most_rows(parameters):
         most = kind.most_rows(parameters)
-        raise RankforceError(
-            f"engine={kind.name!r} takes {most:,} rows, not {rows:,}: choose {DEFAULT!r}"
-        )
+        raise RankforceError(f"{asked} takes {most:,} rows, not {rows:,}: choose {DEFAULT!r}")
     if team.size > 1:
         more["team"] = _check_joins(kind, team)
     return kind.open(features, categorical=categorical, parameters=parameters, **more)

@@ -103,7 +103,7 @@ def tune(
     last = check_whole("trials", trials, least=1)
     seconds = None if time is None else read_time(time)
     count = check_whole("jobs", jobs, least=1)
-    with find_engine(parameters.get("engine")).share() as needed:
+    with find_engine(parameters.get("engine"), parameters.get("device")).share() as needed:
         study = Study(data, valid, parts, metric, space, parameters, {**USUAL, **needed})
         study.search(searcher, last, seconds, count, prune, storage, progress)
         return study.result()

@@ -129,9 +129,9 @@ def _scan(total, columns, first_column, many, has_nan, leaf, shift, rules, found
     force, second = leaf[FORCE], leaf[HESSIAN]
     least = _least_hessian(leaf, rules)
     least_worth = _worth(force * step, second * step_hess, l1, l2) + rules[MIN_GAIN]
-    best = least_worth
+    best = 0.0
     sums = np.empty(1 << shift, np.int64)
-    worths = np.empty(1 << shift)
+    gains = np.empty(1 << shift)
     for j in range(columns):
         column = first_column + j
         base = np.uint64(j << np.int64(shift))
@@ -149,16 +149,17 @@ def _scan(total, columns, first_column, many, has_nan, leaf, shift, rules, found
                 worth = _worth(left * step, left_second * step_hess, l1, l2) + _worth(
                     (force - left) * step, right_second * step_hess, l1, l2
                 )
-                worths[b] = worth if min(left_second, right_second) >= least else 0.0
+                gain = worth - least_worth
+                gains[b] = gain if min(left_second, right_second) >= least else 0.0
             for b in range(ends):
-                if worths[b] > best:
-                    best = worths[b]
+                if gains[b] > best:
+                    best = gains[b]
                     found[COLUMN] = column
                     found[BIN] = np.int64(b)
                     found[NAN_LEFT] = nan_left
                     found[LEFT_HESSIAN] = sums[b] & np.int64(0xFFFFFFFF)
                     found[LEFT_FORCE] = (sums[b] - found[LEFT_HESSIAN]) >> np.int64(32)
-    return best - least_worth
+    return best
 
 
 @kernel

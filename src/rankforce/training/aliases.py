@@ -12,6 +12,7 @@ import numpy as np
 
 from rankforce.common.checks import check_number
 from rankforce.common.errors import RankforceError
+from rankforce.engines.base import engines
 from rankforce.training.settings_table import TABLE
 
 # Other name -> ours, or an engine's. The value means the same.
@@ -261,6 +262,9 @@ def _accept_no_change(name: str, value: Any, engine: Collection[str]) -> None:
             + (f" ({why})" if why else "")
         )
     _refuse(name)
+    others = [repr(kind.name) for kind in engines() if name in kind.parameters]
+    if others:
+        raise RankforceError(f"{name} is a parameter of engine {' or '.join(others)}, not of this")
     names = {*TABLE, *engine, *ALIASES, *MEANINGS, *FORK, *NO_CHANGE}
     close = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     hint = f": did you mean {' or '.join(close)}?" if close else ""

@@ -64,7 +64,7 @@ def fit_members(
     trees one by one, when all members are there. A time of `time.monotonic` to go on `until` ends
     it as Ctrl-C does: with the members that are whole by then.
     """
-    with find_engine(settings.engine).share(settings.seed) as needed:
+    with find_engine(settings.engine, settings.device).share(settings.seed) as needed:
         shared = dataclasses.replace(settings, passed={**needed, **settings.passed})
         committee = Committee(shared, train, valid, wish, base, until)
         return committee.join(committee.train(), callbacks)

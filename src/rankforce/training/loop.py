@@ -116,7 +116,7 @@ class Boosting(Run):
         """An empty model, or the trees that a checkpoint has."""
         base = self.base
         ranges = base.widen(self.engine.ranges)
-        form = find_engine(self.settings.engine).forest
+        form = find_engine(self.settings.engine, self.settings.device).forest
         forest = form.on(data.feature_names, ranges, self.engine.about, base.trees)
         model = self._new_model(forest, base)
         found = self._find_earlier(model)
@@ -223,7 +223,7 @@ class Boosting(Run):
 
 def _check_resumable(settings: Settings) -> None:
     """Refuse parameters of the engine whose effect depends on trees that a resumed run forgot."""
-    limits = find_engine(settings.engine).unresumable & {*settings.passed}
+    limits = find_engine(settings.engine, settings.device).unresumable & {*settings.passed}
     if limits:
         names = ", ".join(sorted(limits))
         raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")

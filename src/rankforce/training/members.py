@@ -85,7 +85,7 @@ def _settings_of(settings: Settings, own: dict[str, Any], number: int) -> Settin
 
 
 def _parameters(settings: Settings, own: dict[str, Any], number: int) -> dict[str, Any]:
-    ours, passed = translate(own, find_engine(settings.engine).parameters)
+    ours, passed = translate(own, find_engine(settings.engine, settings.device).parameters)
     for name in ours:
         if name in _SHARED:
             raise RankforceError(f"{name} is the same for all members: give it to the ranker")

@@ -7,7 +7,7 @@ from typing import Any
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.engines.base import find_engine
+from rankforce.engines.base import GPU, find_engine
 from rankforce.training.settings_table import DEFAULT, NETWORKS, TABLE
 
 TREES, MODULE = "trees", "module"
@@ -53,12 +53,7 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} is a setting of {of}, and the model is {kind!r}: leave it out"
             )
     if kind == TREES:
-        if said.get("device") == "cuda" and not find_engine(said.get("engine")).on_gpu:
-            raise RankforceError(
-                "device is 'cuda', and trees are grown on the CPU: choose 'cpu', a network as "
-                "model, or engine='xgboost'"
-            )
-        return dict(given)
+        return {**given, **_device_of(said.get("engine"), said.get("device"))}
     if isinstance(said.get("base"), str) and said["base"] == "regressor":
         raise RankforceError(
             f"base is 'regressor', which is made of trees, and the model is {kind!r}: give a "
@@ -79,6 +74,20 @@ def fill_in_network(given: Mapping[str, Any]) -> dict[str, Any]:
             "learning_rate is a number for networks: warmup and epochs say how it changes"
         )
     return found
+
+
+def _device_of(engine: str | None, device: str | None) -> dict[str, str]:
+    """Where trees are grown, where the engine decides; an error if it cannot grow them there."""
+    kind = find_engine(engine, device)
+    if device == "cuda" and not kind.on_gpu:
+        raise RankforceError(
+            f"device is 'cuda', and engine {engine!r} grows trees on the CPU: leave out one of them"
+        )
+    if kind.name != GPU:
+        return {}
+    if device == "cpu":
+        raise RankforceError(f"device is 'cpu', and engine is {GPU!r}: leave out one of them")
+    return {"device": "cuda"}
 
 
 def _widths(given: Any) -> list[int]:

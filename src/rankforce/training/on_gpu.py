@@ -1,22 +1,30 @@
-"""Boosting on a GPU: features, forces and scores stay there, what comes back is a tree."""
+"""Boosting on a GPU: features, forces and scores stay there, what comes back is a tree.
+
+Everything of a tree is launched at once: its forces, its growth, the values of its leaves, all
+scores and metrics. While the GPU works on it, the processor does what is left of the tree before.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.forces.cuda import bring, choose_all
+from rankforce.forces.cuda import Shared, bring, choose_all
 from rankforce.kernels.cuda.device import find_device
-from rankforce.models.forest.on_gpu import GpuRows
+from rankforce.measures.on_gpu import GpuBoard
 from rankforce.models.forest.tree import Tree
 from rankforce.training.callbacks.base import Seconds
 from rankforce.training.forces import Forces
 from rankforce.training.loop import Boosting
 from rankforce.training.run import Job
+from rankforce.training.sown import Sown
+from rankforce.training.watch import Evaluation
 
 
 class GpuForces:
@@ -24,9 +32,9 @@ class GpuForces:
 
     def __init__(self, device: Any, forces: Forces) -> None:
         self._device, self._forces = device, forces
-        self.keys, self.index = forces.keys, forces.index
         self.ready = bring(device, forces.ready, choose_all(device, forces.index))
         self._labels: Any = None
+        self._ones: Any = None
         self._weights: dict[str, Any] = {}
         self._bag: Any = None  # the one whose weights are there
 
@@ -52,12 +60,24 @@ class GpuForces:
 
     def unit_hessians(self, iteration: int) -> Any:
         """Hessians with which a tree is grown by least squares: 1, weighted."""
-        ones = self._device.upload(np.ones(len(self.keys), np.float32))
+        if self._ones is None:
+            self._ones = self._device.upload(np.ones(self.ready.rows, np.float32))
+        ones = self._ones.copy()
         self._weigh(iteration, ones)
         return ones
 
-    def bag_rows(self, _iteration: int) -> None:
-        """The rows of a bag are told by their forces."""
+    def shared_hessians(self, scores: Any, leaf: Any, leaves: int, iteration: int) -> Shared:
+        """Second derivatives of pairs within one leaf."""
+        forces = self._forces
+        is_plain = all(one is None for one in forces.weights(iteration))
+        return self.ready.shared_hessians(
+            scores,
+            leaf,
+            leaves,
+            norm=forces.settings.norm,
+            iteration=forces.behind_base(iteration),
+            row_weight=None if is_plain else self.unit_hessians(iteration),
+        )
 
     def _weigh(self, iteration: int, *values: Any) -> None:
         row, bag = self._forces.weights(iteration)
@@ -70,24 +90,83 @@ class GpuForces:
                 one *= weight
 
 
+class Step:
+    """A tree on its way: what was launched, and what comes of it."""
+
+    def __init__(self, iteration: int, planted: Any, lam: Any, hess: Any) -> None:
+        self.iteration, self.planted, self.lam, self.hess = iteration, planted, lam, hess
+        self.forces = 0.0  # seconds in which they were launched
+        self.values: Any = None  # of leaves, as they come
+        self.measured: list[Any] = []  # metrics of every other set, as they come
+
+
 class GpuBoosting(Boosting):
     """Boosting whose training set, and all others, are on a GPU."""
 
     def __init__(self, job: Job) -> None:
-        if job.settings.step == "exact-newton":
-            raise RankforceError(
-                "step='exact-newton' is found on the CPU: leave device out, or choose 'newton'"
-            )
         super().__init__(job)
-        device = find_device()
+        self._device = find_device()
         self._is_seen = bool(job.callbacks)  # somebody looks at forces and scores
         own: Any = self.engine
-        others = [GpuRows(device, features) for features in self.features[1:]]
-        self._rows: list[GpuRows] = [own.rows, *others]
-        self._there = GpuForces(device, self.forces)
+        self._open = own.open_rows
+        self._rows = [own.rows, *map(self._rows_of, range(1, len(self.sets)))]
         for rows, scores in zip(self._rows, self.scores, strict=True):
             rows.set_scores(scores)
-        self._download = device.download
+        with self._plain_errors():
+            self._there = GpuForces(self._device, self.forces)
+            boards = self.watch.boards
+            self._boards = [GpuBoard(self._device, board) for board in boards]
+        self._measured: list[Floats] = []
+        self._last = perf_counter()
+
+    def _rows_of(self, number: int) -> Any:
+        """The rows of a set; the training set among the others is there already."""
+        is_same = self.features[number] is self.features[0]
+        if is_same and np.array_equal(self.scores[number], self.scores[0]):
+            own: Any = self.engine
+            return own.rows
+        return self._open(self.features[number])
+
+    def go(self) -> None:
+        """Grow the trees that are missing."""
+        with self._plain_errors():
+            self._go()
+        self.end(None)
+
+    def _go(self) -> None:
+        begin = self.model.steps
+        is_over = self._tell_start(begin)
+        runs_ahead = not self._is_seen and hasattr(self.engine, "plant")
+        runs_ahead &= not any(map(self._needs_scores, self._boards))
+        ahead: Step | None = None
+        self._last = perf_counter()
+        for iteration in range(begin, self.total):
+            if is_over:
+                break
+            step = ahead or self._launch(iteration)
+            while step.planted.is_to_go_on():
+                self._launch_rest(step)
+            if not step.planted.is_there:
+                self.progress.say(f"no further split is worth it after {iteration} trees")
+                break
+            is_next = runs_ahead and iteration + 1 < self.total
+            if is_next:
+                step.lam = step.hess = None  # their memory serves the next
+            ahead = self._launch(iteration + 1) if is_next else None
+            is_over = self._finish(step, begin)
+
+    def _launch(self, iteration: int) -> Step:
+        """Everything that a tree takes."""
+        begun = perf_counter()
+        lam, hess = self._forces(iteration)
+        pushed = perf_counter()
+        second = self._there.unit_hessians(iteration) if self.is_least_squares else hess
+        rows = self.forces.bag_rows(iteration)
+        planted = self._plant(lam, second, iteration, rows)
+        step = Step(iteration, planted, lam, hess)
+        step.forces = pushed - begun
+        self._launch_rest(step)
+        return step
 
     def _forces(self, iteration: int) -> tuple[Any, Any]:
         scores = self._rows[0].rounded
@@ -95,23 +174,83 @@ class GpuBoosting(Boosting):
             return self._there.at_labels(scores, iteration)
         return self._there.at(scores, iteration)
 
-    def _grow(self, lam: Any, hess: Any, iteration: int) -> Any:
-        second = self._there.unit_hessians(iteration) if self.is_least_squares else hess
-        return self.engine.grow(lam, second, iteration, self.forces.keys, None)
+    def _plant(self, lam: Any, second: Any, iteration: int, rows: Any) -> Any:
+        engine: Any = self.engine
+        if hasattr(engine, "plant"):
+            return engine.plant(lam, second, iteration, self.forces.keys, rows)
+        settings = self.settings
+        grown = engine.grow(lam, second, iteration, self.forces.keys, rows)
+        return Sown(engine, grown, self._device, l1=settings.reg_alpha, l2=settings.reg_lambda)
 
-    def _sum_leaves(self, leaf: Any, leaves: int, lam: Any, hess: Any) -> tuple[Floats, Floats]:
-        return self._rows[0].sum_leaves(leaf, leaves, lam, hess)
+    def _launch_rest(self, step: Step) -> None:
+        """What comes behind the growth of a tree; nothing, as long as it is not done."""
+        iteration, planted = step.iteration, step.planted
+        is_exact = self.settings.step == "exact-newton" and iteration >= self.model.base_steps
 
-    def _move(self, tree: Tree, leaf: NDArray[np.int32], values: Floats) -> None:
-        for number, rows in enumerate(self._rows):
-            if number:
-                leaf, _ = rows.route(tree)
-            rows.move(leaf, values)
+        def share(leaf: Any, leaves: int) -> Shared:
+            scores = self._rows[0].rounded
+            return self._there.shared_hessians(scores, leaf, leaves, iteration)
 
-    def _tell_step(self, iteration: int, begin: int, lam: Any, hess: Any, seconds: Seconds) -> bool:
-        first = 0 if self._is_seen else 1
-        for rows, scores in zip(self._rows[first:], self.scores[first:], strict=True):
-            rows.get_scores(scores)
+        rate = self.settings.rate(iteration - self.model.base_steps)
+        values = planted.set_values(
+            step.lam, step.hess, rate=rate, share=share if is_exact else None
+        )
+        if values is None:
+            return
+        self._rows[0].move(planted.leaf, values)
+        for rows in self._rows[1:]:
+            if rows is not self._rows[0]:
+                rows.move(planted.route(rows), values)
+        fetch = self._device.fetch
+        step.values = fetch(values)
+        others = zip(self._boards, self._rows[1:], strict=True)
+        step.measured = [fetch(board.measure(rows.scores)) for board, rows in others]
+
+    def _finish(self, step: Step, begin: int) -> bool:
+        """Keep a tree, and tell of it; True if somebody wants to stop."""
+        tree: Tree = step.planted.tree()
+        rate = self.settings.rate(step.iteration - self.model.base_steps)
+        values = step.values.get()[: tree.leaves].copy()
+        self.model.trees.append(tree.with_values(values, rate))
+        self.model.used = self.model.steps
+        lam, hess = step.lam, step.hess
         if self._is_seen:
-            lam, hess = (self._download(one).astype(np.float64) for one in (lam, hess))
-        return super()._tell_step(iteration, begin, lam, hess, seconds)
+            self._rows[0].get_scores(self.scores[0])
+            lam, hess = (self._device.download(one).astype(np.float64) for one in (lam, hess))
+        needed = zip(self._rows[1:], self.scores[1:], self._boards, strict=True)
+        for rows, scores, board in needed:
+            if self._is_seen or self._needs_scores(board):
+                rows.get_scores(scores)
+        self._measured = [one.get() for one in step.measured]
+        now = perf_counter()
+        seconds = Seconds(step.forces, now - self._last)
+        is_over = self._tell_step(step.iteration, begin, lam, hess, seconds)
+        self._last = perf_counter() if self._is_seen else now
+        return is_over
+
+    def _needs_scores(self, board: GpuBoard) -> bool:
+        """Whether a metric is a function that the processor calls."""
+        return self.watch.needs_scores or not board.is_whole
+
+    def _look(self) -> list[Evaluation]:
+        every = zip(self._boards, self._measured, self.scores[1:], strict=True)
+        found = [board.finish(raw, scores) for board, raw, scores in every]
+        return self.watch.look(self.scores[1:], found)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        """What a GPU raises, in a sentence that says how to go on."""
+        try:
+            yield
+        except MemoryError as error:
+            raise RankforceError(
+                f"the GPU has no room for what training needs beside the features ({error}): leave "
+                "device out, or give fewer rows"
+            ) from None
+        except self._device.failures as error:
+            place = self.settings.checkpoint
+            way = f"a run with checkpoint={str(place)!r}" if place else "a run with a checkpoint"
+            raise RankforceError(
+                f"the GPU failed ({' '.join(str(error).split())}): {way} goes on from there, also "
+                "with device='cpu'"
+            ) from error

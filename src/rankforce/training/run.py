@@ -48,7 +48,7 @@ from rankforce.training.resume import (
     share_model,
 )
 from rankforce.training.settings import Settings
-from rankforce.training.watch import Watch, deciding_set, make_metrics
+from rankforce.training.watch import Evaluation, Watch, deciding_set, make_metrics
 
 
 class ScoredSet(NamedTuple):
@@ -202,6 +202,10 @@ class Run(ABC):
         is_over: bool = self.team.gather(tell_start(self.callbacks, start))[0]
         return is_over
 
+    def _look(self) -> list[Evaluation]:
+        """Measure all sets but the training set."""
+        return self.watch.look(self.scores[1:])
+
     def _tell_step(
         self, iteration: int, begin: int, lam: Floats, hess: Floats, seconds: Seconds
     ) -> bool:
@@ -212,7 +216,7 @@ class Run(ABC):
             iteration,
             begin,
             self.total,
-            self.watch.look(self.scores[1:]),
+            self._look(),
             self.scores[0],
             lam,
             hess,

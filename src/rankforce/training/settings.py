@@ -76,7 +76,7 @@ class Settings(Values):
     def engine_parameters(self) -> dict[str, Any]:
         """What an engine is opened with: settings of trees, and parameters of its own."""
         in_bag = self.subsample if self.subsample_freq else 1.0
-        where = {} if self.device is None else {"device": self.device}
+        where = {"device": self.device} if self.device == "cuda" else {}
         return self._of("trees") | {"in_bag": in_bag} | where | self.passed
 
 
@@ -86,7 +86,8 @@ def make_settings(given: dict[str, Any], **more: Any) -> Settings:
     >>> make_settings({"objective": "rank:ndcg", "eta": 0.2}).learning_rate
     0.2
     """
-    engine = find_engine(given.get("engine"))
+    is_forest = given.get("model") in (None, "trees")
+    engine = find_engine(given.get("engine"), given.get("device") if is_forest else None)
     ours, passed = translate(given, engine.parameters)
     ours |= {name: value for name, value in more.items() if value is not None}
     ours = _with_preset(fill_in_network(ours | passed))

@@ -281,7 +281,7 @@ class Values:
         None, "length that the gradient of a batch has at most",
         Range(0.0, whole=False, above=True))
     device: str | None = _run(
-        None, "where a network, or engine 'xgboost', learns", ("cpu", "cuda"), option="--device",
+        None, "where trees or a network learn", ("cpu", "cuda"), option="--device",
         unset="cpu", free=True, noted=True)
 
     eval_metric: Any = _training(

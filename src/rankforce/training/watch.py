@@ -186,7 +186,7 @@ class Watch:
         self._best: int | None = None
         self._sets = [data for _, data in sets]
         of_queries = [metric for metric in self.metrics if isinstance(metric, Metric)]
-        self._boards = [_make_board(of_queries, name, data, team) for name, data in sets]
+        self.boards = [_make_board(of_queries, name, data, team) for name, data in sets]
         self._weights = [_all_weights(data, team) for _, data in sets]
         weights = dict(zip(self.names, self._weights, strict=True))
         self._trail = None if deciding is None else _make_trail(metrics, weights[deciding])
@@ -196,11 +196,19 @@ class Watch:
             name: {metric.key: [] for metric in self.metrics} for name in self.names
         }
 
-    def look(self, scores: Sequence[Floats]) -> list[Evaluation]:
-        """Evaluate every set at its scores, and remember."""
+    @property
+    def needs_scores(self) -> bool:
+        """Whether a function of all rows is among the metrics."""
+        return any(isinstance(one, OfAllRows) for one in self.metrics)
+
+    def look(
+        self, scores: Sequence[Floats], known: Sequence[Floats] | None = None
+    ) -> list[Evaluation]:
+        """Evaluate every set at its scores, and remember; `known` are values of its board."""
         found = []
         for number, (name, values) in enumerate(zip(self.names, scores, strict=True)):
-            own = self._boards[number].values(values, threads=self._threads)
+            board = self.boards[number]
+            own = known[number] if known else board.values(values, threads=self._threads)
             per_query = np.concatenate(self._team.gather(own), axis=1)
             if self._trail is not None and self.sees_queries and name == self.deciding:
                 self._trail.add(per_query[: len(self._trail.card)])

@@ -22,12 +22,13 @@ from rankforce.common.types import Floats
 from rankforce.data.binned import Binned, cut_columns, make_bins
 from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
 from rankforce.engines.base import Grown
+from rankforce.engines.histogram.details import describe
 from rankforce.engines.histogram.growth import Frame, Growth, Part
 from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
 from rankforce.kernels import bins as bin_kernels
 from rankforce.kernels import growing as kernels
-from rankforce.models.forest.tree import GOES_LEFT, MISSING_NAN, MISSING_SHIFT, Tree
+from rankforce.models.forest.tree import Tree
 
 # Settings of trees that it has, and parameters under LightGBM's names.
 KNOWN = {
@@ -82,6 +83,26 @@ def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | No
     return next((name for name, value in unknown.items() if value != USUAL.get(name)), None)
 
 
+def few_rows(levels: int) -> int:
+    """How many rows have sums of forces and of hessians in 16 bits each.
+
+    >>> few_rows(64)
+    992
+    """
+    return min(32767 // (levels // 2 + 1), 65535 // (levels + 1))
+
+
+def draw_columns(
+    usable: NDArray[np.int64], share: float, seed: int, iteration: int
+) -> NDArray[np.int64]:
+    """The columns that a tree may split on, by their numbers among the usable ones."""
+    count = max(round(share * len(usable)), 1)
+    if count == len(usable):
+        return np.arange(count)
+    draws = hash_keys(usable.astype(np.uint64) ^ hash_numbers(seed, iteration))
+    return np.sort(np.argpartition(draws, count - 1)[:count])
+
+
 class Histogram:
     """An `Engine`: grows trees on one feature matrix."""
 
@@ -105,14 +126,14 @@ class Histogram:
         names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
         self._rules = np.array([parameters["min_child_samples"], *map(parameters.get, names)])
         self.how = f"forces quantised to {self._levels} levels, leaves in full precision"
-        self._bins = _open_bins(features, parameters, seed=seed, threads=threads)
+        self._bins = open_bins(features, parameters, seed=seed, threads=threads)
         edges = self._bins.edges
         most = int((edges.many + edges.has_nan).max(initial=1))
         self._frame = Frame(
             most=min(parameters["num_leaves"], max(rows, 2)),
             deepest=parameters["max_depth"] if parameters["max_depth"] > 0 else DEEPEST,
             shift=max((most - 1).bit_length(), 1),
-            chunk=min(32767 // (self._levels // 2 + 1), 65535 // (self._levels + 1)),
+            chunk=few_rows(self._levels),
         )
         if not len(self._bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
@@ -133,7 +154,9 @@ class Histogram:
         rows: NDArray[np.int32] | None,
     ) -> Grown | None:
         """The tree for these forces; None if no split is worth it."""
-        part = self._take(rows, self._draw(iteration))
+        part = self._take(
+            rows, draw_columns(self._bins.columns, self._share, self._seed, iteration)
+        )
         shape = self._frame.most, len(part.columns) << self._frame.shift
         if self._totals.shape != shape:
             self._totals = np.empty(shape, np.int64)
@@ -147,15 +170,6 @@ class Histogram:
                 tree = self._make_tree(part, growth, rules)
                 return Grown(tree, self._find_leaves(part, growth, len(lam)))
         return None
-
-    def _draw(self, iteration: int) -> NDArray[np.int64]:
-        """The columns that a tree may split on."""
-        usable = self._bins.columns
-        count = max(round(self._share * len(usable)), 1)
-        if count == len(usable):
-            return np.arange(count)
-        draws = hash_keys(usable.astype(np.uint64) ^ hash_numbers(self._seed, iteration))
-        return np.sort(np.argpartition(draws, count - 1)[:count])
 
     def _take(self, rows: NDArray[np.int32] | None, columns: NDArray[np.int64]) -> Part:
         bins, is_whole = self._bins, rows is None and len(columns) == len(self._bins.columns)
@@ -196,28 +210,22 @@ class Histogram:
         return packed, np.array([step, step_hess])
 
     def _make_tree(self, part: Part, growth: Growth, rules: Floats) -> Tree:
-        count, step, step_hess = growth.count, rules[-2], rules[-1]
+        count, edges = growth.count, self._bins.edges
         column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
         column = part.columns[column]
         growth.nodes[: count - 1, 0] = column  # for rows that are not in the bag
-        feature, edges = self._bins.columns[column], self._bins.edges
-        threshold = edges.ends[edges.starts[feature] + bin_]
-        missing = np.where(edges.has_nan[feature] > 0, MISSING_NAN << MISSING_SHIFT, 0)
-        is_left = (nan_left > 0) | (missing == 0)
-        rule = (missing | np.where(is_left, GOES_LEFT, 0)).astype(np.int64)
-        gain, force, second, rows = growth.worth[: count - 1].T
-        ends = growth.leaves[:count]
-        weight = ends[:, kernels.HESSIAN] * step_hess
-        details = {
-            "gain": _shown(gain),
-            "value": _shown(_values(force * step, second * step_hess)),
-            "weight": _shown(second * step_hess),
-            "count": rows.astype(np.int64),
-            "leaf_weight": weight,
-            "leaf_count": ends[:, kernels.COUNT].copy(),
-        }
-        value = _values(ends[:, kernels.FORCE] * step, weight)
-        return Tree(feature, threshold, rule, left.copy(), right.copy(), value, details=details)
+        feature = self._bins.columns[column]
+        return describe(
+            feature,
+            edges.ends[edges.starts[feature] + bin_],
+            edges.has_nan[feature],
+            nan_left=nan_left,
+            left=left.copy(),
+            right=right.copy(),
+            worth=growth.worth[: count - 1],
+            ends=growth.leaves[:count, [kernels.FORCE, kernels.HESSIAN, kernels.COUNT]],
+            steps=(rules[-2], rules[-1]),
+        )
 
     def _find_leaves(self, part: Part, growth: Growth, rows: int) -> NDArray[np.int32]:
         """The leaf of every row: those of the bag are known, the others go down the tree."""
@@ -229,7 +237,7 @@ class Histogram:
         return leaf
 
 
-def _open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:
+def open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:
     """The features in bins, if they are not; engines on the same features share them."""
     if isinstance(features, Binned):
         return features
@@ -243,15 +251,4 @@ def _open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threa
     found: Binned = binned(
         make, given | {"engine": "histogram", "feature_pre_filter": False}, features
     )
-    return found
-
-
-def _shown(values: Floats) -> Floats:
-    """The values as a model's text has them, so that they are the same when it is read."""
-    return np.array([float(f"{value:g}") for value in values.tolist()])
-
-
-def _values(force: Floats, second: Floats) -> Floats:
-    found = np.zeros_like(force)
-    np.divide(force, second, out=found, where=second > 1e-15)
     return found

@@ -77,6 +77,10 @@ class XGBoost:
         rows = features.shape[0]
         self._grad, self._hess = np.empty(rows, np.float32), np.empty(rows, np.float32)
 
+    def open_rows(self, features: Any) -> GpuRows:
+        """Rows of another data set on the GPU."""
+        return GpuRows(find_device(), features)
+
     @property
     def ranges(self) -> list[str]:
         """The least and the largest value of each feature, or its codes."""

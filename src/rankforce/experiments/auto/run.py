@@ -126,7 +126,8 @@ class _Run:
         """All of it; what is there when the time is over counts."""
         plan = self.plan
         folds = Folds(self.data, self.metric, plan.folds, seed=plan.seed, threads=plan.threads)
-        with find_engine(plan.given.get("engine")).share(plan.seed) as needed:
+        engine = find_engine(plan.given.get("engine"), plan.given.get("device"))
+        with engine.share(plan.seed) as needed:
             first, seconds = self._first(needed)
             fast = self._pace(seconds)
             known, drawn = self._candidates(fast)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from rankforce.common.errors import RankforceError
 
 CUDA = 2  # of DLPack's kinds of devices
+OPTIONS = ("--std=c++17", "--use_fast_math")  # of the compiler
 _NOTHING = contextlib.nullcontext()
 
 
@@ -28,6 +30,18 @@ class Scores(NamedTuple):
     stream: Any  # the context in which that library's work is waited for
 
 
+class Fetched(NamedTuple):
+    """An array that is on its way from the GPU."""
+
+    host: Any
+    event: Any
+
+    def get(self) -> Any:
+        """Wait for it, and no longer."""
+        self.event.synchronize()
+        return self.host
+
+
 class Device:
     """The current GPU."""
 
@@ -36,7 +50,11 @@ class Device:
         self.number = int(cupy.cuda.runtime.getDevice())
         facts = cupy.cuda.Device(self.number).attributes
         self.processors = int(facts["MultiProcessorCount"])
+        self.threads = int(facts["MaxThreadsPerMultiProcessor"])
         self.shared = int(facts["MaxSharedMemoryPerBlockOptin"])  # bytes that a block may have
+        self.name = cupy.cuda.runtime.getDeviceProperties(self.number)["name"].decode()
+        # What the driver and the runtime raise.
+        self.failures = cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._compiled = functools.cache(self._compile)
 
@@ -59,6 +77,21 @@ class Device:
     def download(self, array: Any) -> Any:
         """An array of any library as one of NumPy."""
         return array.cpu().numpy() if hasattr(array, "cpu") else self._cupy.asnumpy(array)
+
+    def fetch(self, array: Any) -> Fetched:
+        """Begin to copy an array here; what is launched later waits for it, the caller does not."""
+        room = self._cupy.cuda.alloc_pinned_memory(array.nbytes)
+        host = np.frombuffer(room, array.dtype, array.size)
+        array.get(out=host, blocking=False)
+        event = self._cupy.cuda.Event(disable_timing=True)
+        event.record()
+        return Fetched(host, event)
+
+    @property
+    def free(self) -> int:
+        """Bytes of the GPU's memory that are free, those that CuPy keeps among them."""
+        pool = self._cupy.get_default_memory_pool()
+        return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
 
     def fill(self, array: Any, values: Any) -> None:
         """Copy numbers of NumPy into an array of any library."""
@@ -87,7 +120,7 @@ class Device:
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
     def _compile(self, files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> Any:
-        options = ("--std=c++17", "--use_fast_math", *(f"-D{key}={value}" for key, value in macros))
+        options = (*OPTIONS, *(f"-D{key}={value}" for key, value in macros))
         return self._cupy.RawModule(code=source(files), options=options)
 
     def scores(self, given: Any) -> Scores:
@@ -134,12 +167,24 @@ def source(files: tuple[str, ...]) -> str:
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in files)
 
 
+@contextlib.contextmanager
+def told_in_words(device: Any, rows: int, columns: int, needed: int) -> Iterator[None]:
+    """Say what had no room, and how much it needs."""
+    try:
+        yield
+    except MemoryError:
+        raise RankforceError(
+            f"{rows:,} rows of {columns} features take about {needed / 1e9:.2g} GB of the GPU's "
+            f"memory, and {device.free / 1e9:.2g} GB are free: leave device out, or give fewer"
+        ) from None
+
+
 def find_device() -> Device:
     """The current GPU, or one line that says what is missing."""
     try:
         import cupy
     except ImportError:
-        raise RankforceError("forces on a GPU need CuPy: pip install 'rankforce[cuda]'") from None
+        raise RankforceError("work on a GPU needs CuPy: pip install 'rankforce[cuda]'") from None
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:

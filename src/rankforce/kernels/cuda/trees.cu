@@ -1,14 +1,9 @@
 // A tree at work on rows in the GPU's memory: where they go, sums over leaves, scores.
 // Sums are of integers, so that every run gives the same bits.
 
-typedef long long Whole;
-typedef unsigned long long Bits;
-
 // Flags of a node: as in kernels/trees.py.
 enum { NAN_LEFT = 1, CATEGORICAL = 2, ZERO_MISSING = 4, DEFAULT_LEFT = 8 };
 constexpr float ZERO = 1e-35f;
-
-extern __shared__ __align__(16) unsigned char memory[];
 
 struct Node {
     int feature, left, right, flags;  // children below 0: ~leaf
@@ -102,25 +97,25 @@ extern "C" __global__ void walk_rows(Walk walk) {
     end_sums(counts, walk.counts, walk.leaves);
 }
 
+// Warps look first: one address would be too busy for all.
 extern "C" __global__ void find_largest(Sums sums) {
     Whole step = (Whole)blockDim.x * gridDim.x;
     unsigned force = 0, second = 0;
     for (Whole row = (Whole)blockIdx.x * blockDim.x + threadIdx.x; row < sums.rows; row += step) {
-        force = max(force, __float_as_uint(sums.lam[row]) & 0x7fffffffu);
-        second = max(second, __float_as_uint(sums.hess[row]) & 0x7fffffffu);
+        force = max(force, magnitude(sums.lam[row]));
+        second = max(second, magnitude(sums.hess[row]));
     }
-    atomicMax(sums.largest, force);
-    atomicMax(sums.largest + 1, second);
-}
-
-// By how much numbers are multiplied: a power of 2.
-__device__ double unit(unsigned largest, Whole bits) {
-    int above = (int)(largest >> 23) - 126;  // the largest is below 2^above
-    return scalbn(1.0, (int)bits - above);
+    force = warp_max(force);
+    second = warp_max(second);
+    if (lane() == 0) {
+        atomicMax(sums.largest, force);
+        atomicMax(sums.largest + 1, second);
+    }
 }
 
 extern "C" __global__ void sum_leaves(Sums sums) {
-    double force = unit(sums.largest[0], sums.bits), second = unit(sums.largest[1], sums.bits);
+    double force = scalbn(1.0, shift_of(sums.largest[0], sums.bits));
+    double second = scalbn(1.0, shift_of(sums.largest[1], sums.bits));
     Bits* own = begin_sums(sums.sums, 2 * sums.leaves, sums.shared);
     Whole step = (Whole)blockDim.x * gridDim.x;
     for (Whole row = (Whole)blockIdx.x * blockDim.x + threadIdx.x; row < sums.rows; row += step) {

@@ -14,7 +14,7 @@ from rankforce.data.sources import Blocks, as_source, block_rows
 from rankforce.kernels.cuda.launch import as_bytes
 from rankforce.models.forest.tree import Tree, stack
 
-FILES = ("trees.cu",)
+FILES = ("basics.cu", "trees.cu")
 THREADS = 256
 BLOCKS = 8  # of a multiprocessor
 MOST_SHARED = 48 * 1024  # bytes of a block that sums over leaves may have
@@ -57,12 +57,35 @@ def _numbers(features: Any) -> Blocks:
         yield first, rows
 
 
-class GpuRows:
-    """Features on the device, and the scores of their rows: in double precision, and rounded."""
+class GpuScores:
+    """Scores of rows on the device: in double precision, and rounded."""
+
+    def __init__(self, device: Any, rows: int) -> None:
+        self.rows = rows
+        self._device = device
+        self.scores, self.rounded = device.zeros(rows, np.float64), device.zeros(rows, np.float32)
+
+    def set_scores(self, scores: Floats) -> None:
+        """Scores to go on from."""
+        self.scores = self._device.upload(scores)
+        self.rounded = self._device.upload(scores.astype(np.float32))
+
+    def get_scores(self, out: Floats) -> None:
+        """The scores, into the processor's memory."""
+        out[:] = self._device.download(self.scores)
+
+    def move(self, leaf: Any, values: Any) -> None:
+        """Add the value of its leaf, on the device, to the score of every row."""
+        arrays = {"leaf": leaf, "values": values, "scores": self.scores, "rounded": self.rounded}
+        launch(self._device, "move_scores", MOVE, arrays, self.rows)
+
+
+class GpuRows(GpuScores):
+    """Features on the device, and the scores of their rows."""
 
     def __init__(self, device: Any, features: Any) -> None:
-        self.rows, self.width = features.shape
-        self._device = device
+        rows, self.width = features.shape
+        super().__init__(device, rows)
         try:
             self.values = device.empty(self.rows * self.width, np.float32)
         except MemoryError:
@@ -74,17 +97,6 @@ class GpuRows:
         for first, block in _numbers(features):
             begin, end = first * self.width, (first + len(block)) * self.width
             self.values[begin:end] = device.upload(np.asarray(block, np.float32).reshape(-1))
-        self.scores, self.rounded = device.zeros(self.rows, np.float64), None
-        self.set_scores(np.zeros(self.rows))
-
-    def set_scores(self, scores: Floats) -> None:
-        """Scores to go on from."""
-        self.scores = self._device.upload(scores)
-        self.rounded = self._device.upload(scores.astype(np.float32))
-
-    def get_scores(self, out: Floats) -> None:
-        """The scores, into the processor's memory."""
-        out[:] = self._device.download(self.scores)
 
     def route(self, tree: Tree) -> tuple[Any, NDArray[np.int64]]:
         """The leaf of every row, on the device, and how many rows each leaf has, here."""
@@ -102,45 +114,57 @@ class GpuRows:
             "counts": counts,
         }
         numbers = {"width": self.width, "leaves": tree.leaves}
-        self._launch("walk_rows", WALK, given, shared, **numbers)
+        launch(self._device, "walk_rows", WALK, given, self.rows, shared, **numbers)
         return leaf, self._device.download(counts).astype(np.int64)
 
     def sum_leaves(self, leaf: Any, leaves: int, lam: Any, hess: Any) -> Sums:
         """Sums of forces and hessians over each leaf: the same bits in every run."""
         largest = self._device.zeros(2, np.uint32)
+        largest_of(self._device, lam, hess, largest, self.rows)
         sums = self._device.zeros(2 * leaves, np.uint64)
         given = {"leaf": leaf, "lam": lam, "hess": hess, "largest": largest, "sums": sums}
-        bits = 62 - max(self.rows - 1, 1).bit_length()
+        bits = sum_bits(self.rows)
         numbers = {"leaves": leaves, "bits": bits}
-        self._launch("find_largest", SUMS, given, 0, **numbers)
-        self._launch("sum_leaves", SUMS, given, 16 * leaves, **numbers)
+        launch(self._device, "sum_leaves", SUMS, given, self.rows, 16 * leaves, **numbers)
         above = (self._device.download(largest) >> 23).astype(np.int64) - 126
         whole = self._device.download(sums).view(np.int64).reshape(2, leaves)
         return Sums(*(np.ldexp(whole.astype(np.float64), (above - bits)[:, None])))
 
-    def move(self, leaf: Any, values: Floats) -> None:
-        """Add the value of its leaf to the score of every row."""
-        arrays = {"leaf": leaf, "values": self._device.upload(values)}
-        self._launch("move_scores", MOVE, arrays | {"scores": self.scores, "rounded": self.rounded})
 
-    def _launch(
-        self, name: str, kind: Any, arrays: dict[str, Any], shared: int = 0, **numbers: int
-    ) -> None:
-        is_shared = 0 < shared <= MOST_SHARED
-        fields = np.zeros((), kind)
-        every = {key: self._device.pointer(array) for key, array in arrays.items()}
-        every |= numbers | {"rows": self.rows}
-        if "shared" in kind.names:
-            every["shared"] = int(is_shared)
-        for key, value in every.items():
-            fields[key] = value
-        most = -(-self.rows // THREADS)
-        self._device.launch(
-            FILES,
-            (),
-            name,
-            blocks=max(min(BLOCKS * self._device.processors, most), 1),
-            threads=THREADS,
-            shared=shared if is_shared else 0,
-            arguments=(as_bytes(fields),),
-        )
+def sum_bits(rows: int) -> int:
+    """The bits that the largest of so many numbers may have, for a sum in 64."""
+    return 62 - max(rows - 1, 1).bit_length()
+
+
+def largest_of(device: Any, lam: Any, hess: Any, largest: Any, rows: int) -> None:
+    """The largest force and hessian, as bits, into `largest`, which is 0 before."""
+    launch(device, "find_largest", SUMS, {"lam": lam, "hess": hess, "largest": largest}, rows)
+
+
+def launch(
+    device: Any,
+    name: str,
+    kind: Any,
+    arrays: dict[str, Any],
+    rows: int,
+    shared: int = 0,
+    **numbers: int,
+) -> None:
+    """Run a kernel of trees.cu over rows, with a record of a kind."""
+    is_shared = 0 < shared <= MOST_SHARED
+    fields = np.zeros((), kind)
+    every = {key: device.pointer(array) for key, array in arrays.items()} | numbers
+    every["rows"] = rows
+    if "shared" in kind.names:
+        every["shared"] = int(is_shared)
+    for key, value in every.items():
+        fields[key] = value
+    device.launch(
+        FILES,
+        (),
+        name,
+        blocks=max(min(BLOCKS * device.processors, -(-rows // THREADS)), 1),
+        threads=THREADS,
+        shared=shared if is_shared else 0,
+        arguments=(as_bytes(fields),),
+    )

@@ -1,0 +1,161 @@
+"""What kernels of growing are given: numbers, and arrays in the GPU's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.engines.cuda.bins import Groups
+from rankforce.kernels.cuda.launch import as_bytes
+
+FILES = (
+    "basics.cu",
+    "growing.cu",
+    "rows.cu",
+    "histograms.cu",
+    "splits.cu",
+    "rounds.cu",
+)
+ROW_THREADS, PART_THREADS, PART_EACH = 256, 256, 8
+COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 1024, 256, 1024
+PART_ROWS = PART_THREADS * PART_EACH
+LEAST_CHUNK = 1024  # rows that a block counts at least, where there are so many
+EXPANDED = 4  # leaves that may be split for each that is kept
+ROW_BYTES = 60  # of a row beside its bins, forces and scores among them
+MOST_SLOTS = 128 << 20  # bytes of histograms beyond those that there must be
+RESULT = 8  # words of a tree, a node and a leaf, as in growing.cu
+DONE, LEAVES, ROUNDS, LARGEST, LARGEST_HESSIAN = range(5)
+COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT = range(8)
+
+_ADDRESS, _WHOLE, _NUMBER, _BITS = np.uint64, np.int64, np.float64, np.uint64
+_ARRAYS = (
+    "bins many kind bag keys lam hess largest packed order other slots nodes gain bound child "
+    "splits pairs parts counts state steps result leaf"
+)
+_WHOLES = "rows count columns most deepest nodes_at_most slots_at_most levels"
+RULES = ("least_rows", "least_weight", "least_gain", "l1", "l2")
+HAS_NAN, DRAWN = 1, 2  # of columns
+# As in growing.cu: every field has 8 bytes.
+GROW = np.dtype(
+    [(name, _ADDRESS) for name in _ARRAYS.split()]
+    + [(name, _WHOLE) for name in _WHOLES.split()]
+    + [("key", _BITS), ("workers", _WHOLE)]
+    + [(name, _NUMBER) for name in RULES]
+)
+LEAVES_OF = np.dtype(
+    [(name, _ADDRESS) for name in ("lam", "hess", "largest", "sums", "shared", "values")]
+    + [("bits", _WHOLE), ("rate", _NUMBER)]
+)
+# Bytes of a Node, a Split, a Pair, an Item, a Step, and the State.
+NODE, SPLIT, PAIR, ITEM, STEP, STATE = 80, 40, 12, 8, 16, 40
+
+
+class Shape(NamedTuple):
+    """What is compiled into the kernels, and how many blocks work."""
+
+    macros: tuple[tuple[str, Any], ...]
+    workers: int  # blocks that count rows
+    blocks: int  # of 256 threads that fill the GPU
+
+
+def make_shape(device: Any, groups: Groups, shift: int, few_rows: int) -> Shape:
+    """The shape of kernels for 2^shift bins, whose sums over `few_rows` have 16 bits."""
+    shift = max(shift, 5)  # as many words in a histogram as threads count
+    several = max(device.threads // COUNT_THREADS, 1) if shift < 8 else 1
+    macros = {
+        "SHIFT": shift,
+        "GROUPS": groups.number,
+        "LAST_QUADS": groups.last // 4,
+        "FEW_ROWS": few_rows,
+        "COUNT_THREADS": COUNT_THREADS,
+        "COUNT_BLOCKS": several,
+        "UNROLLED": 2 if few_rows < 512 or several > 1 else 4,
+        "PART_THREADS": PART_THREADS,
+        "PART_EACH": PART_EACH,
+        "ROW_THREADS": ROW_THREADS,
+        "SPLIT_THREADS": SPLIT_THREADS,
+        "PLAN_THREADS": PLAN_THREADS,
+        "LEAST_CHUNK": LEAST_CHUNK,
+    }
+    blocks = device.processors * max(device.threads // ROW_THREADS, 1)
+    return Shape(tuple(macros.items()), device.processors * several, blocks)
+
+
+class Arrays:
+    """Memory of a tree that grows, which all trees of a run use one after the other."""
+
+    def __init__(self, device: Any, groups: Groups, shift: int, rows: int, most: int) -> None:
+        size = groups.width << max(shift, 5)
+        self.most = most
+        self.nodes = 1 + 2 * EXPANDED * most
+        self.slots = min(2 * most, max(MOST_SLOTS // (8 * size), most + 2))
+        pieces = -(-rows // PART_ROWS) + self.nodes
+        bytes_of = {
+            "slots": 8 * size * self.slots,
+            "nodes": NODE * self.nodes,
+            "gain": 8 * self.nodes,
+            "bound": 8 * self.nodes,
+            "child": 4 * self.nodes,
+            "splits": SPLIT * self.nodes * groups.number,
+            "pairs": PAIR * most,
+            "parts": ITEM * pieces,
+            "counts": ITEM * (-(-rows // LEAST_CHUNK) + most + 1),
+            "state": STATE,
+            "steps": STEP * self.nodes,
+            "packed": 4 * rows,
+            "order": 4 * rows,
+            "other": 4 * rows,
+        }
+        self.kept = {
+            name: device.empty(-(-count // 8), np.int64) for name, count in bytes_of.items()
+        }
+        self.kept |= {
+            "largest": device.zeros(2, np.uint32),
+            "result": device.zeros(2 * most * RESULT, np.int64),
+        }
+        self.leaf = self.kept["leaf"] = device.zeros(rows, np.int32)
+        self.sums = device.zeros(2 * most, np.uint64)
+        self.values = device.zeros(most, np.float64)
+        # Of plan_round: gains, four rows of integers, and whether slots are used.
+        self.shared = 24 * most + 8 + self.slots
+
+
+def fill(device: Any, kind: Any, arrays: Mapping[str, Any], **numbers: Any) -> NDArray[Any]:
+    """A record of a kind: arrays are addresses, None is none."""
+    fields = np.zeros((), kind)
+    for name, array in arrays.items():
+        fields[name] = 0 if array is None else device.pointer(array)
+    for name, value in numbers.items():
+        fields[name] = value
+    return fields
+
+
+def launch(
+    device: Any, shape: Shape, name: str, blocks: int, *given: NDArray[Any], shared: int = 0
+) -> None:
+    """Run a kernel of growing with some records."""
+    device.launch(
+        FILES,
+        shape.macros,
+        name,
+        blocks=max(blocks, 1),
+        threads=_THREADS[name],
+        shared=shared,
+        arguments=tuple(map(as_bytes, given)),
+    )
+
+
+_THREADS = {
+    "begin_tree": PLAN_THREADS,
+    "pack_rows": ROW_THREADS,
+    "part_rows": PART_THREADS,
+    "count_rows": COUNT_THREADS,
+    "find_splits": SPLIT_THREADS,
+    "plan_round": PLAN_THREADS,
+    "end_tree": PART_THREADS,
+    "walk_bins": ROW_THREADS,
+    "set_values": PLAN_THREADS,
+}

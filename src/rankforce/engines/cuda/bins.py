@@ -1,0 +1,70 @@
+"""Features in bins in the GPU's memory: 32 columns of a row side by side, a sector of memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.data.binned import Binned
+from rankforce.data.sources import block_rows
+
+GROUP = 32
+
+
+class Groups(NamedTuple):
+    """How columns stand: in full groups, and a last one that is as wide as a power of 2."""
+
+    columns: int
+    number: int  # of groups
+    last: int  # columns of the last one, some of them may be none
+
+    @property
+    def width(self) -> int:
+        """Bytes of a row."""
+        return GROUP * (self.number - 1) + self.last
+
+
+def group_columns(columns: int) -> Groups:
+    """Groups of so many columns.
+
+    >>> group_columns(136), group_columns(5).width
+    (Groups(columns=136, number=5, last=8), 8)
+    """
+    number = -(-columns // GROUP)
+    rest = columns - GROUP * (number - 1)
+    return Groups(columns, number, max(1 << (rest - 1).bit_length(), 4))
+
+
+def upload_bins(device: Any, binned: Binned) -> Any:
+    """The bins of all rows, group by group."""
+    rows, groups = binned.shape[0], group_columns(len(binned.columns))
+    there = device.empty(rows * groups.width, np.uint8)
+    zeros = _bins_of_zero(binned)
+    step = block_rows(groups.width)
+    for group in range(groups.number):
+        width = GROUP if group < groups.number - 1 else groups.last
+        columns = range(GROUP * group, min(GROUP * (group + 1), groups.columns))
+        for first in range(0, rows, step):
+            last = min(first + step, rows)
+            block = np.zeros((last - first, width), np.uint8)
+            for j, column in enumerate(columns):
+                begin, far = int(binned.at[column]), int(binned.step[column])
+                own = binned.bins[begin + first * far : begin + (last - 1) * far + 1 : far]
+                block[:, j] = own
+                if zeros[column] >= 0:
+                    block[own == binned.many[column], j] = zeros[column]
+            begin = rows * GROUP * group
+            there[begin + first * width : begin + last * width] = device.upload(block.reshape(-1))
+    return there
+
+
+def _bins_of_zero(binned: Binned) -> NDArray[np.int64]:
+    """Where a missing value counts as 0, since none was seen in training: its bin; elsewhere -1."""
+    edges = binned.edges
+    found = [
+        -1 if edges.has_nan[column] else int(np.searchsorted(edges.of(column), 0.0))
+        for column in binned.columns.tolist()
+    ]
+    return np.array(found, np.int64)

@@ -1,0 +1,205 @@
+"""Our own trees on a GPU: bins, forces and scores are there, and what comes back is a tree.
+
+The same trees as those of `engines.histogram`, of the same forces: bins, rounding of forces, sums,
+gains and the order of splits are the same to the last bit (docs/adr/0042).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankforce.common.draws import hash_numbers
+from rankforce.common.errors import RankforceError
+from rankforce.data.binned import Binned, bin_source
+from rankforce.engines.base import Grown
+from rankforce.engines.cuda import arrays
+from rankforce.engines.cuda.arrays import Arrays, fill, launch, make_shape
+from rankforce.engines.cuda.bins import GROUP, group_columns
+from rankforce.engines.cuda.planted import Planted
+from rankforce.engines.cuda.rows import BinRows
+from rankforce.engines.histogram import engine as own
+from rankforce.engines.histogram.engine import ATTEMPTS, draw_columns, few_rows, open_bins
+from rankforce.kernels.cuda.device import find_device, told_in_words
+
+ROUNDS = 12  # of the first tree, before it is known how many they need
+MORE = 2  # rounds beyond those of the tree before
+DEEPEST = 1 << 30  # without a limit
+
+
+def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | None:
+    """What is asked and not here, in words.
+
+    >>> lacks({"num_leaves": 31, "device": "cuda"}, []), lacks({"num_leaves": 31}, [0])
+    (None, 'categorical features')
+    """
+    here = {name: value for name, value in parameters.items() if name != "device"}
+    return own.lacks(here, categorical)
+
+
+class CudaTrees:
+    """An engine that grows trees on one feature matrix in the GPU's memory."""
+
+    def __init__(
+        self,
+        features: Any,
+        *,
+        feature_names: list[str],
+        categorical: list[int],
+        parameters: dict[str, Any],
+        seed: int,
+        threads: int,
+    ) -> None:
+        self.leaf_rules: list[str] = []
+        self.about: dict[str, str] = {}
+        self.device = find_device()
+        self._seed, self._threads = seed, threads
+        self._levels, self._share = parameters["quantised_levels"], parameters["colsample_bytree"]
+        self.how = f"forces quantised to {self._levels} levels, on {self.device.name}"
+        bins = open_bins(features, parameters, seed=seed, threads=threads)
+        if not len(bins.columns):
+            raise RankforceError("no feature can tell documents apart: all are constant")
+        self._edges, self.columns, self._many = bins.edges, bins.columns, bins.many
+        most = min(parameters["num_leaves"], max(bins.shape[0], 2))
+        bits = max((int((bins.many + self._has_nan).max()) - 1).bit_length(), 1)
+        groups = self.groups = group_columns(len(self.columns))
+        self._check_leaves(most)
+        self.count_bytes = 4 * GROUP << max(bits, 5)  # of a histogram of a group
+        self.shape = make_shape(self.device, groups, bits, few_rows(self._levels))
+        rows = bins.shape[0]
+        needed = rows * (groups.width + arrays.ROW_BYTES) + arrays.MOST_SLOTS
+        with told_in_words(self.device, rows, len(self.columns), needed):
+            self.rows = BinRows(self.device, bins)
+            self.arrays = Arrays(self.device, groups, bits, rows, most)
+            self._many_there = self.device.upload(bins.many.astype(np.int32))
+            self._keys: Any = None
+        names = ("min_child_samples", "min_child_weight", "min_split_gain", "reg_alpha")
+        rules = [*map(parameters.get, names), parameters["reg_lambda"]]
+        depth = parameters["max_depth"]
+        self._numbers = {
+            "rows": rows,
+            "columns": len(self.columns),
+            "most": most,
+            "deepest": depth if depth > 0 else DEEPEST,
+            "nodes_at_most": self.arrays.nodes,
+            "slots_at_most": self.arrays.slots,
+            "levels": self._levels,
+            "workers": self.shape.workers,
+            **dict(zip(arrays.RULES, rules, strict=True)),
+        }
+        self._kinds: tuple[Any, Any] = None, None  # the columns that are drawn, here and there
+        self._bags: tuple[Any, Any, Any] = None, None, None  # a bag, its rows and the rest there
+        self.rounds, self.more = ROUNDS, MORE
+
+    @property
+    def ranges(self) -> list[str]:
+        """The least and the largest value of each feature."""
+        return self._edges.ranges
+
+    @property
+    def _has_nan(self) -> NDArray[np.int64]:
+        return self._edges.has_nan[self.columns]
+
+    def _check_leaves(self, most: int) -> None:
+        able = self.device.shared // 28  # bytes of a leaf in plan_round, rounded up
+        if most > able:
+            raise RankforceError(f"num_leaves is {most}: trees on this GPU have {able:,} at most")
+
+    def open_rows(self, features: Any) -> BinRows:
+        """Rows of another data set, in the same bins."""
+        rows, width = features.shape[0], len(self.columns)
+        with told_in_words(self.device, rows, width, rows * (width + 16)):
+            if not isinstance(features, Binned):
+                features = bin_source(features, self._edges, threads=self._threads)
+            return BinRows(self.device, features)
+
+    def plant(
+        self,
+        lam: Any,
+        hess: Any,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        rows: NDArray[np.int32] | None,
+        attempt: int = 0,
+    ) -> Planted:
+        """Begin a tree for these forces, which are on the GPU; nothing is waited for."""
+        if self._keys is None:
+            self._keys = self.device.upload(keys)
+        bag, rest = self._bag(rows)
+        kept = self.arrays.kept | {
+            "bins": self.rows.bins,
+            "many": self._many_there,
+            "kind": self._draw(iteration),
+            "bag": bag,
+            "keys": self._keys,
+            "lam": lam,
+            "hess": hess,
+        }
+        count = self.rows.rows if rows is None else len(rows)
+        key = hash_numbers(self._seed, iteration, attempt)
+        grow = fill(self.device, arrays.GROW, kept, **self._numbers, count=count, key=key)
+
+        def again() -> Planted | None:
+            if attempt + 1 == ATTEMPTS:
+                return None
+            return self.plant(lam, hess, iteration, keys, rows, attempt + 1)
+
+        planted = Planted(self, grow, (lam, hess), rest, again)
+        planted.begin(self.rounds)
+        return planted
+
+    def grow(
+        self,
+        lam: Any,
+        hess: Any,
+        iteration: int,
+        keys: NDArray[np.uint64],
+        rows: NDArray[np.int32] | None,
+    ) -> Grown | None:
+        """The tree for these forces, waited for; its leaves are on the GPU."""
+        planted = self.plant(lam, hess, iteration, keys, rows)
+        planted.set_values(lam, hess, rate=1.0)
+        while planted.is_to_go_on():
+            planted.set_values(lam, hess, rate=1.0)
+        return Grown(planted.tree(), planted.leaf) if planted.is_there else None
+
+    def _draw(self, iteration: int) -> Any:
+        """What is known of columns: whether they have missing values, and are drawn."""
+        drawn = draw_columns(self.columns, self._share, self._seed, iteration)
+        before, there = self._kinds
+        if before is None or not np.array_equal(before, drawn):
+            kind = self._has_nan.astype(np.int32) * arrays.HAS_NAN
+            kind[drawn] |= arrays.DRAWN
+            there = self.device.upload(kind)
+            self._kinds = drawn, there
+        return there
+
+    def _bag(self, rows: NDArray[np.int32] | None) -> tuple[Any, Any]:
+        """The rows of a bag on the GPU, and all others; None for both if all are in."""
+        if rows is None:
+            return None, None
+        if rows is not self._bags[0]:
+            is_out = np.ones(self.rows.rows, bool)
+            is_out[rows] = False
+            rest = np.flatnonzero(is_out).astype(np.int32)
+            self._bags = rows, self.device.upload(rows), self.device.upload(rest)
+        return self._bags[1:]
+
+    def run(self, name: str, blocks: int, *given: NDArray[Any], shared: int = 0) -> None:
+        """Launch a kernel of growing."""
+        launch(self.device, self.shape, name, blocks, *given, shared=shared)
+
+    def steps(self, head: NDArray[np.int64]) -> tuple[float, float]:
+        """What integers count, by the largest force and hessian: as `find_steps`."""
+        bits = head[[arrays.LARGEST, arrays.LARGEST_HESSIAN]].astype(np.uint32)
+        force, second = bits.view(np.float32).astype(np.float64).tolist()
+        return force / (self._levels // 2), second / self._levels
+
+    def thresholds(self, column: NDArray[np.int64], last: NDArray[np.int64]) -> Any:
+        """Features, ends of bins and rules of nodes that split columns behind these bins."""
+        feature = self.columns[column]
+        ends = self._edges.ends[self._edges.starts[feature] + last]
+        return feature, ends, self._edges.has_nan[feature]
