@@ -6,6 +6,9 @@ JOBS ?= 2
 ARGS ?=
 SLOW ?=
 WHAT ?= objectives
+# An interpreter with CuPy, NumPy, Numba and the like: GPU tests take it as it is.
+GPU_PYTHON ?=
+SANITIZER ?= compute-sanitizer
 
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -15,11 +18,20 @@ MADE = $(VENV)/.made
 CORE = $(VENV)/.core
 BENCH = $(VENV)/.bench
 DEV = $(VENV)/.dev
+GPU = $(VENV)/.gpu
 
-.PHONY: help demo test lint format bench clean
+# Other files may import what GPU_PYTHON lacks.
+GPU_FILES = $(shell grep -rlE --include='test_*.py' 'needs_gpu|tests\.kernels\.test_cuda' tests)
+GPU_ENV = PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} RANKFORCE_NEEDS_GPU=1
+GPU_PYTEST = $(or $(GPU_PYTHON),$(BIN)/python) -m pytest -m gpu
+# Tests that launch each kernel.
+SANITIZED = test_forces_are or test_long_lists or test_costs or test_hessians_within_leaves or \
+	test_every_metric or test_rows_and_sums
+
+.PHONY: help demo test test-gpu sanitize-gpu lint format bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(CORE) ## train several objectives on a synthetic set and compare them
 	@$(BIN)/rankforce demo $(ARGS)
@@ -27,6 +39,15 @@ demo: $(CORE) ## train several objectives on a synthetic set and compare them
 # A file's tests go to one worker: what they share is made once.
 test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-k name" for some)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(if $(SLOW),,-m "not slow") $(ARGS)
+
+test-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run the tests that need an NVIDIA GPU (GPU_PYTHON=python3: with what that one has)
+	$(GPU_ENV) $(GPU_PYTEST) $(GPU_FILES) $(ARGS)
+
+sanitize-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run each kernel under NVIDIA's compute-sanitizer: memory, then races
+	for tool in memcheck racecheck; do \
+		$(GPU_ENV) RANKFORCE_SANITIZES=1 $(SANITIZER) --tool $$tool --error-exitcode 1 \
+			$(GPU_PYTEST) -k "$(SANITIZED)" $(GPU_FILES) $(ARGS) || exit 1; \
+	done
 
 lint: $(DEV) ## check style and types
 	$(BIN)/ruff check .
@@ -63,3 +84,10 @@ $(BENCH): pyproject.toml $(MADE)
 $(DEV): pyproject.toml $(MADE)
 	@$(PIP) install -e ".[dev]"
 	@touch $(CORE) $@
+
+# XGBoost without CUDA has the same files as XGBoost with it: they go before the others come.
+$(GPU): pyproject.toml $(MADE)
+	@$(PIP) install -e ".[dev,cuda]"
+	@$(PIP) --quiet uninstall -y xgboost-cpu xgboost
+	@$(PIP) install -e ".[xgboost]"
+	@touch $(CORE) $(DEV) $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -20,12 +21,44 @@ if TYPE_CHECKING:
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# How the reason of every test begins that is skipped without a GPU.
+WITHOUT_GPU = "NOTHING OF THIS WAS CHECKED ON A GPU"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where several workers are to start, compile the kernels first: each would do it anew."""
+    if os.environ.get("RANKFORCE_SANITIZES") == "1":
+        # In a pool, NVIDIA's sanitizer does not see where one array ends and the next begins.
+        with contextlib.suppress(ImportError):  # without CuPy the tests fail, and say so
+            import cupy
+
+            cupy.cuda.set_allocator(None)
     is_controller = not hasattr(config, "workerinput")
     if is_controller and (config.getoption("numprocesses", None) or 0) > 1:
         warm_kernels()
+
+
+def for_gpu(item: pytest.Item) -> list[pytest.Mark]:
+    """The marks that skip a test without a GPU."""
+    found = item.iter_markers("skipif")
+    return [mark for mark in found if mark.kwargs.get("reason", "").startswith(WITHOUT_GPU)]
+
+
+@pytest.hookimpl(tryfirst=True)  # `-m gpu` selects afterwards
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on a GPU."""
+    for item in items:
+        if for_gpu(item):
+            item.add_marker("gpu")
+
+
+@pytest.hookimpl(tryfirst=True)  # before skipping
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """With RANKFORCE_NEEDS_GPU=1, as `make test-gpu` sets it, no GPU is a failure."""
+    if os.environ.get("RANKFORCE_NEEDS_GPU") == "1":
+        for mark in for_gpu(item):
+            if mark.args[0]:
+                pytest.fail(mark.kwargs["reason"], pytrace=False)
 
 
 @pytest.fixture(scope="session")
