@@ -26,7 +26,8 @@ GPU_ENV = PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} RANKFORCE_NEEDS_GPU=1
 GPU_PYTEST = $(or $(GPU_PYTHON),$(BIN)/python) -m pytest -m gpu
 # Tests that launch each kernel.
 SANITIZED = test_forces_are or test_long_lists or test_costs or test_hessians_within_leaves or \
-	test_every_metric or test_rows_and_sums
+	test_every_metric or test_rows_and_sums or test_several_blocks or test_trees_are_those or \
+	test_other_rows
 
 .PHONY: help demo test test-gpu sanitize-gpu lint format bench clean
 

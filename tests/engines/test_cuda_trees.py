@@ -25,7 +25,7 @@ devices = pytest.mark.parametrize(
     "device",
     [
         pytest.param("processor", marks=needs_compiler),
-        pytest.param("backward", marks=needs_compiler),
+        pytest.param("backward", marks=[needs_compiler, pytest.mark.slow]),
         pytest.param("gpu", marks=needs_gpu),
     ],
 )

@@ -188,7 +188,7 @@ def test_it_says_what_it_cannot_do() -> None:
         "grow_policy is 'widest': choose 'lossguide' or 'depthwise'": {"grow_policy": "widest"},
         "extmem is 'disk': it must be True or False": {"extmem": "disk"},
         "colsample_bylevel is 2: it must be a number above 0": {"colsample_bylevel": 2},
-        "unknown parameter 'path_smooth'": {"path_smooth": 1.0},
+        "path_smooth is a parameter of engine 'lightgbm'": {"path_smooth": 1.0},
     }
     for message, given in wrong.items():
         with pytest.raises(rf.RankforceError, match=message):

@@ -308,7 +308,9 @@ def test_lists_that_shared_memory_does_not_hold() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("device", ["small processor", "small, backward"])
+@pytest.mark.parametrize(
+    "device", ["small processor", pytest.param("small, backward", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("which", ["all pairs", "truncated", "extended", "swaps", "sigmoid"])
 def test_several_blocks_share_a_list(device: str, which: str) -> None:
     """Four of them, beside lists that have one alone, and that fit shared memory."""

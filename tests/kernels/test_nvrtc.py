@@ -136,7 +136,10 @@ def check(architecture: str, launches: Callable[[Recorder], None]) -> int:
 
 
 @pytest.mark.parametrize("launches", LAUNCHES)
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "architecture",
+    [pytest.param(one, marks=[] if one == "sm_90" else pytest.mark.slow) for one in ARCHITECTURES],
+)
 def test_kernels_compile(architecture: str, launches: str) -> None:
     assert check(architecture, LAUNCHES[launches])
 

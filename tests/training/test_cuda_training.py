@@ -16,9 +16,16 @@ from tests.engines.test_xgboost import with_holes
 from tests.kernels.processor import Processor
 from tests.kernels.test_cuda import needs_compiler, needs_gpu
 
-TRAIN, VALID = (
-    with_holes(rf.make_data("yahoo", queries=30, seed=seed), seed=seed) for seed in (1, 2)
-)
+
+def make_set(seed: int) -> rf.RankingData:
+    """Queries with few features, of which some values miss."""
+    made = rf.make_data("mslr", queries=8, seed=seed)
+    return with_holes(
+        rf.RankingData(made.features[:, :40], made.labels, group=made.group), seed=seed
+    )
+
+
+TRAIN, VALID = map(make_set, (1, 2))
 PARAMS: dict[str, Any] = {"n_estimators": 6, "num_leaves": 15, "progress": False, "k": 10}
 WEIGHTS = np.random.default_rng(0).random(TRAIN.rows)
 WAYS: dict[str, dict[str, Any]] = {
@@ -34,6 +41,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "function": {"eval_metric": lambda scores, labels: float(labels[np.argmax(scores)])},
     "of all rows": {"eval_metric": lambda y, s, weight, group: ("apart", float(y @ s), True)},
 }
+QUICK = ("usual", "bags", "exact newton", "function")
 devices = pytest.mark.parametrize(
     "device",
     [pytest.param("processor", marks=needs_compiler), pytest.param("gpu", marks=needs_gpu)],
@@ -62,7 +70,9 @@ def digest(ranker: rf.Ranker) -> str:
 
 
 @devices
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [way if way in QUICK else pytest.param(way, marks=pytest.mark.slow) for way in WAYS]
+)
 @pytest.mark.usefixtures("pretended")
 def test_the_run_is_that_of_our_engine_on_the_processor(device: str, way: str) -> None:
     there, here = fit(**WAYS[way], device="cuda"), fit(**WAYS[way], engine="histogram")
@@ -76,6 +86,7 @@ def test_the_run_is_that_of_our_engine_on_the_processor(device: str, way: str) -
 
 @devices
 @pytest.mark.usefixtures("pretended")
+@pytest.mark.slow
 def test_weights_of_rows_and_of_queries(device: str) -> None:
     for name, values in (("weight", WEIGHTS), ("query_weight", WEIGHTS[: len(TRAIN.sizes)])):
         data = rf.RankingData(TRAIN.features, TRAIN.labels, group=TRAIN.group, **{name: values})
@@ -124,6 +135,7 @@ def test_callbacks_see_scores_and_forces(device: str) -> None:
 
 @devices
 @pytest.mark.usefixtures("pretended")
+@pytest.mark.slow
 def test_a_base_is_gone_on_from(device: str) -> None:
     base = fit(n_estimators=3, engine="histogram")
     there, here = fit(base=base, device="cuda"), fit(base=base, engine="histogram")
@@ -268,6 +280,7 @@ def test_a_row_takes_its_bins_and_sixty_bytes(monkeypatch: pytest.MonkeyPatch) -
 
 @needs_compiler
 @pytest.mark.usefixtures("pretended")
+@pytest.mark.slow
 def test_committees_train_there() -> None:
     there, here = (fit(members=2, **way) for way in ({"device": "cuda"}, {"engine": "histogram"}))
     assert there.predict(VALID) == pytest.approx(here.predict(VALID), abs=1e-5)
@@ -275,6 +288,7 @@ def test_committees_train_there() -> None:
 
 @needs_compiler
 @pytest.mark.usefixtures("pretended")
+@pytest.mark.slow
 def test_features_in_bins_train_there() -> None:
     bins = rf.RankingData(
         rf.data.binned.make_bins(TRAIN.features, most=30), TRAIN.labels, group=TRAIN.group

@@ -10,8 +10,8 @@
 // Cost of a round, for r rows in the leaves that are split, c columns, b bins and p leaves: r * (8 +
 // 32 + 4) bytes in part_rows (a sector for the bin of a row); r/2 * (c + 8) bytes and r/2 * c
 // additions in shared memory in count_rows; 24 * p * c * b bytes and 4 * p * c * b divisions in
-// find_splits; a comparison of every two nodes in plan_round, and when the tree is done a chain of as
-// many steps as it has leaves.
+// find_splits; a comparison of each new leaf with every node in plan_round, and when the tree is done
+// a chain of as many steps as it has leaves.
 
 constexpr int BINS = 1 << SHIFT;
 constexpr int GROUP = 32;  // columns whose bins of a row stand side by side
@@ -55,7 +55,8 @@ struct Step {
 };
 
 struct State {
-    int nodes, pairs, parts, counts, chunk, expanded, done, leaves, rounds, unused;
+    int nodes, pairs, parts, counts, chunk, expanded, done, leaves, rounds;
+    int is_short;  // whether there was no room to split all leaves that could be in the tree
 };
 
 // Every field has 8 bytes, as in engines/cuda/arrays.py.

@@ -118,18 +118,20 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
 }
 
 // All threads: leaves that could still be in the tree, in any order; their number, or that of the
-// leaves of a tree if there are more, as ties may make them.
+// leaves of a tree if there are more, as ties may make them. A warp looks at a leaf. Those that were
+// looked at before are split, or never will be, unless there was no room for all.
 __device__ int find_met(const Grow& grow, const Play& play, int* found) {
-    int nodes = grow.state->nodes, most = (int)grow.most;
+    const State& state = *grow.state;
+    int nodes = state.nodes, most = (int)grow.most;
+    int first = state.is_short ? 0 : max(nodes - 2 * state.pairs, 0);
     if (threadIdx.x == 0) *found = 0;
     __syncthreads();
-    for (int n = threadIdx.x; n < nodes; n += blockDim.x) {
+    for (int n = first + warp(); n < nodes; n += warps()) {
         double own = grow.bound[n];
         if (grow.child[n] || !(own > 0.0)) continue;
         int before = 0;
-#pragma unroll 4
-        for (int u = 0; u < nodes; ++u) before += grow.bound[u] > own;
-        if (before >= most - 1) continue;
+        for (int u = lane(); u < nodes; u += WARP) before += grow.bound[u] > own;
+        if (warp_sum(before) >= most - 1 || lane()) continue;
         int at = atomicAdd(found, 1);
         if (at < most) play.met[at] = n;
     }
@@ -335,6 +337,7 @@ __global__ void __launch_bounds__(PLAN_THREADS) plan_round(Grow grow) {
     if (threadIdx.x == 0) {
         ++state.rounds;
         state.pairs = count;
+        state.is_short = count < found.met;
         state.nodes += 2 * count;
         state.expanded += count;
         state.done = !found.met;
