@@ -1,7 +1,7 @@
-// Kernels on one thread of the processor: blocks run one after the other, and the threads of a block
-// are contexts that change at barriers. Slow, and the same as on a GPU, but for rounding and for
-// mistakes that only true simultaneity shows. Some of these are shown by running blocks and threads
-// backward: what needs a barrier and has none comes out differently. All of them: see threads.h.
+// Kernels on one thread of the processor: blocks run one after the other, and the threads of a
+// block are contexts that change at barriers. Slow, and the same as on a GPU, but for rounding and
+// for mistakes that only true simultaneity shows. Some of these are shown by running blocks and
+// threads backward: what needs a barrier and has none comes out differently. See threads.h.
 
 #define UNWATCHED __attribute__((noinline))
 

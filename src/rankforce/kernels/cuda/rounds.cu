@@ -90,6 +90,7 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
         if (leaf < 0) break;
         int node = play.node[leaf], child = grow.child[node];
         if (!child && played.certain < 0) played.certain = next - 1;
+        __syncwarp();  // all lanes have read what lane 0 writes
         if (lane() == 0) {
             Whole* own = grow.result + RESULT * next;
             own[COLUMN] = node;  // its split is written when the tree is done
