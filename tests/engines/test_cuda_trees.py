@@ -137,7 +137,7 @@ def test_trees_are_those_of_the_slow_way(
 
 @devices
 @pytest.mark.parametrize(
-    ("name", "value"), [("EXPANDED", 1), ("MOST_SLOTS", 0), ("ROUNDS", 1), ("LEAST_CHUNK", 64)]
+    ("name", "value"), [("TRIED", 1), ("MOST_SLOTS", 0), ("ROUNDS", 1), ("LEAST_CHUNK", 64)]
 )
 def test_little_room_takes_more_rounds_and_changes_nothing(
     device: str, name: str, value: int, monkeypatch: pytest.MonkeyPatch

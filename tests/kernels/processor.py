@@ -47,6 +47,7 @@ class Processor:
     processors = 2
     threads = 2048
     name = "the processor"
+    full = MemoryError
     failures = (OSError,)
     free = 1 << 30
 

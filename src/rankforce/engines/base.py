@@ -59,6 +59,23 @@ class Engine(Protocol):
         ...
 
 
+class GpuEngine(Engine, Protocol):
+    """An engine whose features, forces and leaves of rows are on a GPU.
+
+    One that has a method `plant`, with the arguments of `grow`, begins a tree and does not wait for
+    it: what that returns is as `cuda.planted.Planted`.
+    """
+
+    @property
+    def rows(self) -> Any:
+        """The rows of the training set: a `GpuScores`."""
+        ...
+
+    def open_rows(self, features: Any) -> Any:
+        """Rows of another data set."""
+        ...
+
+
 def _no_model(_given: Any) -> str | None:
     return None
 

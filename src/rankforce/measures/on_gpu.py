@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.kernels import metrics as kernel
-from rankforce.kernels.cuda.launch import Launch, as_bytes, padded
+from rankforce.kernels.cuda.launch import Launch, as_bytes, make_record, padded
 from rankforce.measures.prepare import Plan
 from rankforce.measures.scoreboard import Part, Scoreboard
 
@@ -106,10 +106,7 @@ class GpuBoard:
             "depth": plan.depth,
             "single": int(part.single),
         }
-        fields = np.zeros((), BOARD)
-        every = {name: self._device.pointer(array) for name, array in arrays.items()} | numbers
-        for name, value in every.items():
-            fields[name] = value
+        fields = make_record(self._device, BOARD, arrays, **numbers)
         is_tied = bool((plan.ties_of != kernel.ROW).any())
         launches = _plan_launches(self._device, sizes, _row_bytes(plan))
         return _There(fields, tuple(arrays.values()), is_tied, launches)

@@ -27,7 +27,6 @@ from rankforce.common.pool import Task, open_pool
 from rankforce.common.threads import own_pools
 from rankforce.common.types import Floats
 from rankforce.data.queries import query_folds
-from rankforce.engines.base import find_engine
 from rankforce.forces.named import title_of
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
@@ -64,7 +63,7 @@ def fit_members(
     trees one by one, when all members are there. A time of `time.monotonic` to go on `until` ends
     it as Ctrl-C does: with the members that are whole by then.
     """
-    with find_engine(settings.engine, settings.device).share(settings.seed) as needed:
+    with settings.engine_kind.share(settings.seed) as needed:
         shared = dataclasses.replace(settings, passed={**needed, **settings.passed})
         committee = Committee(shared, train, valid, wish, base, until)
         return committee.join(committee.train(), callbacks)

@@ -13,7 +13,7 @@ from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.ranking_data import RankingData
-from rankforce.engines.base import Engine, Grown, find_engine, open_engine
+from rankforce.engines.base import Engine, Grown, open_engine
 from rankforce.kernels import trees as kernels
 from rankforce.models.forest.score import Scoring
 from rankforce.models.forest.tree import Tree, stack
@@ -116,7 +116,7 @@ class Boosting(Run):
         """An empty model, or the trees that a checkpoint has."""
         base = self.base
         ranges = base.widen(self.engine.ranges)
-        form = find_engine(self.settings.engine, self.settings.device).forest
+        form = self.settings.engine_kind.forest
         forest = form.on(data.feature_names, ranges, self.engine.about, base.trees)
         model = self._new_model(forest, base)
         found = self._find_earlier(model)
@@ -157,17 +157,23 @@ class Boosting(Run):
         for iteration in range(begin, self.total):
             if is_over:
                 break
-            begun = perf_counter()
-            lam, hess = self._forces(iteration)
-            pushed = perf_counter()
-            grown = self._grow(lam, hess, iteration)
-            if grown is None:
+            made = self._make(iteration)
+            if made is None:
                 self.progress.say(f"no further split is worth it after {iteration} trees")
                 break
-            self._add(grown, lam, hess, iteration)
-            seconds = Seconds(pushed - begun, perf_counter() - begun)
-            is_over = self._tell_step(iteration, begin, lam, hess, seconds)
+            is_over = self._tell_step(iteration, begin, *made)
         self.end(None)
+
+    def _make(self, iteration: int) -> tuple[Floats, Floats, Seconds] | None:
+        """Add a tree: its forces and hessians, and how long it took; None if none is worth it."""
+        begun = perf_counter()
+        lam, hess = self._forces(iteration)
+        pushed = perf_counter()
+        grown = self._grow(lam, hess, iteration)
+        if grown is None:
+            return None
+        self._add(grown, lam, hess, iteration)
+        return lam, hess, Seconds(pushed - begun, perf_counter() - begun)
 
     def _forces(self, iteration: int) -> tuple[Floats, Floats]:
         if iteration < self.model.base_steps:
@@ -202,16 +208,11 @@ class Boosting(Run):
     def _steps(
         self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats, iteration: int
     ) -> Floats:
-        force, second = self._sum_leaves(leaf, leaves, lam, hess)
+        force, second = sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
         if self.settings.step == "exact-newton" and iteration >= self.model.base_steps:
             shared = self.forces.shared_hessians(self.scores[0], leaf, leaves, iteration)
             second = np.maximum(second - shared, 0.0)
         return leaf_steps(force, second, l1=self.settings.reg_alpha, l2=self.settings.reg_lambda)
-
-    def _sum_leaves(
-        self, leaf: NDArray[np.int32], leaves: int, lam: Floats, hess: Floats
-    ) -> tuple[Floats, Floats]:
-        return sum_leaves(leaf, leaves, lam, hess, threads=self.threads, team=self.team)
 
     def _nothing(self) -> str:
         data = self.sets[0].data
@@ -223,7 +224,7 @@ class Boosting(Run):
 
 def _check_resumable(settings: Settings) -> None:
     """Refuse parameters of the engine whose effect depends on trees that a resumed run forgot."""
-    limits = find_engine(settings.engine, settings.device).unresumable & {*settings.passed}
+    limits = settings.engine_kind.unresumable & {*settings.passed}
     if limits:
         names = ", ".join(sorted(limits))
         raise RankforceError(f"a run with {names} cannot be resumed: no checkpoint")

@@ -9,7 +9,6 @@ import numpy as np
 
 from rankforce.common.checks import check_whole
 from rankforce.common.errors import RankforceError
-from rankforce.engines.base import find_engine
 from rankforce.forces.auto import is_auto
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.objective import ALIASES
@@ -85,7 +84,7 @@ def _settings_of(settings: Settings, own: dict[str, Any], number: int) -> Settin
 
 
 def _parameters(settings: Settings, own: dict[str, Any], number: int) -> dict[str, Any]:
-    ours, passed = translate(own, find_engine(settings.engine, settings.device).parameters)
+    ours, passed = translate(own, settings.engine_kind.parameters)
     for name in ours:
         if name in _SHARED:
             raise RankforceError(f"{name} is the same for all members: give it to the ranker")

@@ -15,6 +15,7 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
+from rankforce.engines.base import GpuEngine
 from rankforce.forces.cuda import Shared, bring, choose_all
 from rankforce.kernels.cuda.device import find_device
 from rankforce.measures.on_gpu import GpuBoard
@@ -103,57 +104,52 @@ class Step:
 class GpuBoosting(Boosting):
     """Boosting whose training set, and all others, are on a GPU."""
 
+    engine: GpuEngine
+
     def __init__(self, job: Job) -> None:
-        super().__init__(job)
         self._device = find_device()
+        self._checkpoint = job.settings.checkpoint
         self._is_seen = bool(job.callbacks)  # somebody looks at forces and scores
-        own: Any = self.engine
-        self._open = own.open_rows
-        self._rows = [own.rows, *map(self._rows_of, range(1, len(self.sets)))]
-        for rows, scores in zip(self._rows, self.scores, strict=True):
-            rows.set_scores(scores)
-        with self._plain_errors():
-            self._there = GpuForces(self._device, self.forces)
-            boards = self.watch.boards
-            self._boards = [GpuBoard(self._device, board) for board in boards]
+        self._ahead: Step | None = None
         self._measured: list[Floats] = []
         self._last = perf_counter()
+        with self._plain_errors():
+            super().__init__(job)
+            self._rows = [self.engine.rows, *map(self._rows_of, range(1, len(self.sets)))]
+            for rows, scores in zip(self._rows, self.scores, strict=True):
+                rows.set_scores(scores)
+            self._there = GpuForces(self._device, self.forces)
+            self._boards = [GpuBoard(self._device, board) for board in self.watch.boards]
+        needs_scores = any(map(self._needs_scores, self._boards))
+        # An engine that plants a tree goes on to the next by itself.
+        self._runs_ahead = not self._is_seen and not needs_scores and hasattr(self.engine, "plant")
 
     def _rows_of(self, number: int) -> Any:
         """The rows of a set; the training set among the others is there already."""
         is_same = self.features[number] is self.features[0]
         if is_same and np.array_equal(self.scores[number], self.scores[0]):
-            own: Any = self.engine
-            return own.rows
-        return self._open(self.features[number])
+            return self.engine.rows
+        return self.engine.open_rows(self.features[number])
 
     def go(self) -> None:
         """Grow the trees that are missing."""
         with self._plain_errors():
-            self._go()
-        self.end(None)
+            super().go()
 
-    def _go(self) -> None:
-        begin = self.model.steps
-        is_over = self._tell_start(begin)
-        runs_ahead = not self._is_seen and hasattr(self.engine, "plant")
-        runs_ahead &= not any(map(self._needs_scores, self._boards))
-        ahead: Step | None = None
-        self._last = perf_counter()
-        for iteration in range(begin, self.total):
-            if is_over:
-                break
-            step = ahead or self._launch(iteration)
-            while step.planted.is_to_go_on():
-                self._launch_rest(step)
-            if not step.planted.is_there:
-                self.progress.say(f"no further split is worth it after {iteration} trees")
-                break
-            is_next = runs_ahead and iteration + 1 < self.total
-            if is_next:
-                step.lam = step.hess = None  # their memory serves the next
-            ahead = self._launch(iteration + 1) if is_next else None
-            is_over = self._finish(step, begin)
+    def _make(self, iteration: int) -> tuple[Any, Any, Seconds] | None:
+        """Add the tree that was begun, and begin the next."""
+        if self._ahead is None:
+            self._last = perf_counter()
+        step = self._ahead or self._launch(iteration)
+        while step.planted.is_to_go_on():
+            self._launch_rest(step)
+        if not step.planted.is_there:
+            return None
+        self._ahead = None
+        if self._runs_ahead and iteration + 1 < self.total:
+            step.lam = step.hess = None  # their memory serves the next
+            self._ahead = self._launch(iteration + 1)
+        return self._finish(step)
 
     def _launch(self, iteration: int) -> Step:
         """Everything that a tree takes."""
@@ -175,12 +171,12 @@ class GpuBoosting(Boosting):
         return self._there.at(scores, iteration)
 
     def _plant(self, lam: Any, second: Any, iteration: int, rows: Any) -> Any:
-        engine: Any = self.engine
-        if hasattr(engine, "plant"):
-            return engine.plant(lam, second, iteration, self.forces.keys, rows)
+        plant = getattr(self.engine, "plant", None)
+        if plant is not None:
+            return plant(lam, second, iteration, self.forces.keys, rows)
         settings = self.settings
-        grown = engine.grow(lam, second, iteration, self.forces.keys, rows)
-        return Sown(engine, grown, self._device, l1=settings.reg_alpha, l2=settings.reg_lambda)
+        grown = self.engine.grow(lam, second, iteration, self.forces.keys, rows)
+        return Sown(self.engine, grown, self._device, l1=settings.reg_alpha, l2=settings.reg_lambda)
 
     def _launch_rest(self, step: Step) -> None:
         """What comes behind the growth of a tree; nothing, as long as it is not done."""
@@ -206,8 +202,8 @@ class GpuBoosting(Boosting):
         others = zip(self._boards, self._rows[1:], strict=True)
         step.measured = [fetch(board.measure(rows.scores)) for board, rows in others]
 
-    def _finish(self, step: Step, begin: int) -> bool:
-        """Keep a tree, and tell of it; True if somebody wants to stop."""
+    def _finish(self, step: Step) -> tuple[Any, Any, Seconds]:
+        """Keep a tree, and copy what somebody looks at."""
         tree: Tree = step.planted.tree()
         rate = self.settings.rate(step.iteration - self.model.base_steps)
         values = step.values.get()[: tree.leaves].copy()
@@ -222,11 +218,8 @@ class GpuBoosting(Boosting):
             if self._is_seen or self._needs_scores(board):
                 rows.get_scores(scores)
         self._measured = [one.get() for one in step.measured]
-        now = perf_counter()
-        seconds = Seconds(step.forces, now - self._last)
-        is_over = self._tell_step(step.iteration, begin, lam, hess, seconds)
-        self._last = perf_counter() if self._is_seen else now
-        return is_over
+        before, self._last = self._last, perf_counter()
+        return lam, hess, Seconds(step.forces, self._last - before)
 
     def _needs_scores(self, board: GpuBoard) -> bool:
         """Whether a metric is a function that the processor calls."""
@@ -242,13 +235,13 @@ class GpuBoosting(Boosting):
         """What a GPU raises, in a sentence that says how to go on."""
         try:
             yield
-        except MemoryError as error:
+        except self._device.full as error:
             raise RankforceError(
                 f"the GPU has no room for what training needs beside the features ({error}): leave "
                 "device out, or give fewer rows"
             ) from None
         except self._device.failures as error:
-            place = self.settings.checkpoint
+            place = self._checkpoint
             way = f"a run with checkpoint={str(place)!r}" if place else "a run with a checkpoint"
             raise RankforceError(
                 f"the GPU failed ({' '.join(str(error).split())}): {way} goes on from there, also "

@@ -12,7 +12,7 @@ import numpy as np
 from rankforce.common.checks import check_number, check_whole
 from rankforce.common.errors import RankforceError
 from rankforce.common.threads import count_threads
-from rankforce.engines.base import find_engine
+from rankforce.engines.base import EngineKind, find_engine
 from rankforce.forces.auto import Choice, choose_objective, is_auto
 from rankforce.forces.base import AnyObjective
 from rankforce.forces.make import objective as make_objective
@@ -72,6 +72,11 @@ class Settings(Values):
     def thread_count(self) -> int:
         """Number of threads to use."""
         return count_threads(self.threads)
+
+    @property
+    def engine_kind(self) -> EngineKind:
+        """The engine that is named, or that the device has."""
+        return find_engine(self.engine, self.device)
 
     def engine_parameters(self) -> dict[str, Any]:
         """What an engine is opened with: settings of trees, and parameters of its own."""

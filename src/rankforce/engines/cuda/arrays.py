@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +21,11 @@ FILES = (
 ROW_THREADS, PART_THREADS, PART_EACH = 256, 256, 8
 COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 1024, 256, 1024
 PART_ROWS = PART_THREADS * PART_EACH
+# Bytes of a block: counts of warps and where both sides begin; a sum, a gain and a code a thread.
+PART_SHARED, SPLIT_SHARED = 4 * (2 * PART_THREADS // 32 + 2), 20 * SPLIT_THREADS
 LEAST_CHUNK = 1024  # rows that a block counts at least, where there are so many
-EXPANDED = 4  # leaves that may be split for each that is kept
+LEAST_BITS = 5  # of a bin: a histogram has as many words as threads count
+TRIED = 4  # leaves that may be split for each that is kept
 ROW_BYTES = 60  # of a row beside its bins, forces and scores among them
 MOST_SLOTS = 128 << 20  # bytes of histograms beyond those that there must be
 RESULT = 8  # words of a tree, a node and a leaf, as in growing.cu
@@ -63,7 +65,6 @@ class Shape(NamedTuple):
 
 def make_shape(device: Any, groups: Groups, shift: int, few_rows: int) -> Shape:
     """The shape of kernels for 2^shift bins, whose sums over `few_rows` have 16 bits."""
-    shift = max(shift, 5)  # as many words in a histogram as threads count
     several = max(device.threads // COUNT_THREADS, 1) if shift < 8 else 1
     macros = {
         "SHIFT": shift,
@@ -88,9 +89,9 @@ class Arrays:
     """Memory of a tree that grows, which all trees of a run use one after the other."""
 
     def __init__(self, device: Any, groups: Groups, shift: int, rows: int, most: int) -> None:
-        size = groups.width << max(shift, 5)
+        size = groups.width << shift
         self.most = most
-        self.nodes = 1 + 2 * EXPANDED * most
+        self.nodes = 1 + 2 * TRIED * most
         self.slots = min(2 * most, max(MOST_SLOTS // (8 * size), most + 2))
         pieces = -(-rows // PART_ROWS) + self.nodes
         bytes_of = {
@@ -121,16 +122,6 @@ class Arrays:
         self.values = device.zeros(most, np.float64)
         # Of plan_round: gains, four rows of integers, and whether slots are used.
         self.shared = 24 * most + 8 + self.slots
-
-
-def fill(device: Any, kind: Any, arrays: Mapping[str, Any], **numbers: Any) -> NDArray[Any]:
-    """A record of a kind: arrays are addresses, None is none."""
-    fields = np.zeros((), kind)
-    for name, array in arrays.items():
-        fields[name] = 0 if array is None else device.pointer(array)
-    for name, value in numbers.items():
-        fields[name] = value
-    return fields
 
 
 def launch(

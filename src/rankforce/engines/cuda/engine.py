@@ -17,13 +17,14 @@ from rankforce.common.errors import RankforceError
 from rankforce.data.binned import Binned, bin_source
 from rankforce.engines.base import Grown
 from rankforce.engines.cuda import arrays
-from rankforce.engines.cuda.arrays import Arrays, fill, launch, make_shape
+from rankforce.engines.cuda.arrays import Arrays, launch, make_shape
 from rankforce.engines.cuda.bins import GROUP, group_columns
 from rankforce.engines.cuda.planted import Planted
 from rankforce.engines.cuda.rows import BinRows
 from rankforce.engines.histogram import engine as own
 from rankforce.engines.histogram.engine import ATTEMPTS, draw_columns, few_rows, open_bins
 from rankforce.kernels.cuda.device import find_device, told_in_words
+from rankforce.kernels.cuda.launch import make_record
 
 ROUNDS = 12  # of the first tree, before it is known how many they need
 MORE = 2  # rounds beyond those of the tree before
@@ -62,12 +63,13 @@ class CudaTrees:
         bins = open_bins(features, parameters, seed=seed, threads=threads)
         if not len(bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
-        self._edges, self.columns, self._many = bins.edges, bins.columns, bins.many
+        self._edges, self.columns = bins.edges, bins.columns
         most = min(parameters["num_leaves"], max(bins.shape[0], 2))
-        bits = max((int((bins.many + self._has_nan).max()) - 1).bit_length(), 1)
+        bits = (int((bins.many + self._has_nan).max()) - 1).bit_length()
+        bits = max(bits, arrays.LEAST_BITS)
         groups = self.groups = group_columns(len(self.columns))
         self._check_leaves(most)
-        self.count_bytes = 4 * GROUP << max(bits, 5)  # of a histogram of a group
+        self.count_bytes = 4 * GROUP << bits  # of a histogram of a group
         self.shape = make_shape(self.device, groups, bits, few_rows(self._levels))
         rows = bins.shape[0]
         needed = rows * (groups.width + arrays.ROW_BYTES) + arrays.MOST_SLOTS
@@ -140,7 +142,7 @@ class CudaTrees:
         }
         count = self.rows.rows if rows is None else len(rows)
         key = hash_numbers(self._seed, iteration, attempt)
-        grow = fill(self.device, arrays.GROW, kept, **self._numbers, count=count, key=key)
+        grow = make_record(self.device, arrays.GROW, kept, **self._numbers, count=count, key=key)
 
         def again() -> Planted | None:
             if attempt + 1 == ATTEMPTS:

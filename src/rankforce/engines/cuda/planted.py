@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
 from rankforce.engines.cuda import arrays
-from rankforce.engines.cuda.arrays import fill
 from rankforce.engines.cuda.rows import BinRows
 from rankforce.engines.histogram.details import describe
 from rankforce.forces.cuda import Shared
+from rankforce.kernels.cuda.launch import make_record
 from rankforce.models.forest.on_gpu import largest_of, sum_bits
 from rankforce.models.forest.tree import Tree
 
@@ -49,11 +49,15 @@ class Planted:
     def begin(self, rounds: int) -> None:
         """Launch the first rounds."""
         engine, most = self._engine, self.most
-        sums = fill(self._device, arrays.LEAVES_OF, {"sums": engine.arrays.sums})
+        sums = make_record(self._device, arrays.LEAVES_OF, {"sums": engine.arrays.sums})
         engine.run("begin_tree", 1, self._grow, sums)
         lam, hess = self._forces
         largest_of(self._device, lam, hess, engine.arrays.kept["largest"], engine.rows.rows)
-        engine.run("pack_rows", min(engine.shape.blocks, -(-engine.rows.rows // 256)), self._grow)
+        engine.run(
+            "pack_rows",
+            min(engine.shape.blocks, -(-engine.rows.rows // arrays.ROW_THREADS)),
+            self._grow,
+        )
         self._count(1)
         for _ in range(min(rounds, most) - 1):
             self._round()
@@ -64,14 +68,14 @@ class Planted:
         engine, groups = self._engine, self._engine.groups.number
         engine.run("count_rows", engine.shape.workers, self._grow, shared=engine.count_bytes)
         blocks = min(pairs * groups, engine.shape.blocks)
-        engine.run("find_splits", blocks, self._grow, shared=20 * arrays.SPLIT_THREADS)
+        engine.run("find_splits", blocks, self._grow, shared=arrays.SPLIT_SHARED)
         engine.run("plan_round", 1, self._grow, shared=engine.arrays.shared)
 
     def _round(self) -> None:
         engine = self._engine
         pieces = -(-engine.rows.rows // arrays.PART_ROWS) + self.most
         blocks = min(pieces, engine.shape.blocks)
-        engine.run("part_rows", blocks, self._grow, shared=4 * (2 * 32 + 2))
+        engine.run("part_rows", blocks, self._grow, shared=arrays.PART_SHARED)
         self._count(self.most - 1)
 
     def _end_rounds(self) -> None:
@@ -140,7 +144,7 @@ class Planted:
         given = {"lam": lam, "hess": hess, "largest": largest, "sums": own.sums}
         given["values"] = own.values
         bits = sum_bits(engine.rows.rows)
-        leaves = fill(device, arrays.LEAVES_OF, given, rate=rate, bits=bits)
+        leaves = make_record(device, arrays.LEAVES_OF, given, rate=rate, bits=bits)
         engine.run("end_tree", engine.shape.blocks, self._grow, leaves)
         return leaves
 

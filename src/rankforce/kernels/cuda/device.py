@@ -53,6 +53,7 @@ class Device:
         self.threads = int(facts["MaxThreadsPerMultiProcessor"])
         self.shared = int(facts["MaxSharedMemoryPerBlockOptin"])  # bytes that a block may have
         self.name = cupy.cuda.runtime.getDeviceProperties(self.number)["name"].decode()
+        self.full = cupy.cuda.memory.OutOfMemoryError
         # What the driver and the runtime raise.
         self.failures = cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
         self._kernels: dict[tuple[Any, ...], Any] = {}
@@ -172,7 +173,7 @@ def told_in_words(device: Any, rows: int, columns: int, needed: int) -> Iterator
     """Say what had no room, and how much it needs."""
     try:
         yield
-    except MemoryError:
+    except device.full:
         raise RankforceError(
             f"{rows:,} rows of {columns} features take about {needed / 1e9:.2g} GB of the GPU's "
             f"memory, and {device.free / 1e9:.2g} GB are free: leave device out, or give fewer"

@@ -108,7 +108,7 @@ struct Leaves {
 };
 
 constexpr int RESULT = 8;
-enum { DONE, LEAVES, ROUNDS, LARGEST, LARGEST_HESSIAN, EXPANDED };
+enum { DONE, LEAVES, ROUNDS, LARGEST, LARGEST_HESSIAN };
 enum { COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT };
 
 __device__ inline int group_width(int group) { return group < GROUPS - 1 ? GROUP : LAST; }

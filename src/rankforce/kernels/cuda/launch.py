@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,13 +115,19 @@ class Bound(NamedTuple):
 
 def bind(device: Any, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]) -> Bound:
     """Upload arrays, and write down where they are."""
-    fields = np.zeros((), BOUND)
     kept = {name: device.upload(values) for name, values in arrays.items() if len(values)}
-    for name, array in kept.items():
-        fields[name] = device.pointer(array)
+    fields = make_record(device, BOUND, kept, **numbers)
+    return Bound(device, as_bytes(fields), tuple(kept.values()))
+
+
+def make_record(device: Any, kind: Any, arrays: Mapping[str, Any], **numbers: Any) -> NDArray[Any]:
+    """What a kernel is given: where arrays are, None if there is none, and numbers."""
+    fields = np.zeros((), kind)
+    for name, array in arrays.items():
+        fields[name] = 0 if array is None else device.pointer(array)
     for name, value in numbers.items():
         fields[name] = value
-    return Bound(device, as_bytes(fields), tuple(kept.values()))
+    return fields
 
 
 def as_bytes(fields: NDArray[Any]) -> NDArray[Any]:
@@ -131,13 +137,7 @@ def as_bytes(fields: NDArray[Any]) -> NDArray[Any]:
 
 def make_call(device: Any, chosen: Chosen, **values: Any) -> NDArray[Any]:
     """One of CALL; arrays are addresses."""
-    call = np.zeros((), CALL)
-    call["jobs"] = device.pointer(chosen.jobs)
-    if chosen.row is not None:
-        call["row"] = device.pointer(chosen.row)
-    for name, value in values.items():
-        call[name] = value
-    return call
+    return make_record(device, CALL, {"jobs": chosen.jobs, "row": chosen.row}, **values)
 
 
 class Launch(NamedTuple):

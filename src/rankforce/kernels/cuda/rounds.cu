@@ -113,7 +113,6 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
                 }
             }
         }
-        __syncwarp();
     }
     return played;
 }
@@ -347,7 +346,6 @@ __global__ void __launch_bounds__(PLAN_THREADS) plan_round(Grow grow) {
         head[DONE] = state.done;
         head[LEAVES] = state.leaves;
         head[ROUNDS] = state.rounds;
-        head[EXPANDED] = state.expanded;
         head[LARGEST] = grow.largest[0];
         head[LARGEST_HESSIAN] = grow.largest[1];
     }

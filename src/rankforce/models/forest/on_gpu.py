@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
 from rankforce.data.sources import Blocks, as_source, block_rows
-from rankforce.kernels.cuda.launch import as_bytes
+from rankforce.kernels.cuda.device import told_in_words
+from rankforce.kernels.cuda.launch import as_bytes, make_record
 from rankforce.models.forest.tree import Tree, stack
 
 FILES = ("basics.cu", "trees.cu")
@@ -86,14 +86,8 @@ class GpuRows(GpuScores):
     def __init__(self, device: Any, features: Any) -> None:
         rows, self.width = features.shape
         super().__init__(device, rows)
-        try:
-            self.values = device.empty(self.rows * self.width, np.float32)
-        except MemoryError:
-            size = 4 * self.rows * self.width / 1e9
-            raise RankforceError(
-                f"{self.rows:,} rows of {self.width} features take {size:.1f} GB of the GPU's "
-                "memory, which has less: leave device out, or give fewer"
-            ) from None
+        with told_in_words(device, rows, self.width, 4 * rows * self.width):
+            self.values = device.empty(rows * self.width, np.float32)
         for first, block in _numbers(features):
             begin, end = first * self.width, (first + len(block)) * self.width
             self.values[begin:end] = device.upload(np.asarray(block, np.float32).reshape(-1))
@@ -152,13 +146,9 @@ def launch(
 ) -> None:
     """Run a kernel of trees.cu over rows, with a record of a kind."""
     is_shared = 0 < shared <= MOST_SHARED
-    fields = np.zeros((), kind)
-    every = {key: device.pointer(array) for key, array in arrays.items()} | numbers
-    every["rows"] = rows
     if "shared" in kind.names:
-        every["shared"] = int(is_shared)
-    for key, value in every.items():
-        fields[key] = value
+        numbers["shared"] = int(is_shared)
+    fields = make_record(device, kind, arrays, rows=rows, **numbers)
     device.launch(
         FILES,
         (),
