@@ -17,7 +17,7 @@ from rankforce.engines.histogram.engine import ATTEMPTS
 from rankforce.kernels.cuda.device import source
 from rankforce.models.forest.tree import stack
 from rankforce.models.forest.walk import route
-from tests.engines.test_histogram import RULES, USUAL, check_slow_way, make_case, open_own
+from tests.engines.cases import RULES, USUAL, check_slow_way, make_case, open_own
 from tests.kernels.processor import Processor
 from tests.kernels.test_cuda import GPU, needs_compiler, needs_gpu
 

@@ -11,66 +11,15 @@ import pytest
 import rankforce as rf
 from rankforce.data.binned import make_bins
 from rankforce.data.edges import find_edges
-from rankforce.engines.base import open_engine
 from rankforce.engines.histogram import growth
-from rankforce.models.forest.tree import stack
-from rankforce.models.forest.walk import route
-from tests.reference import growing
+from tests.engines.cases import RULES, check_slow_way, make_case, open_own
 
-LEVELS = 64
-USUAL: dict[str, Any] = {
-    "num_leaves": 8,
-    "max_depth": -1,
-    "min_child_samples": 3,
-    "min_child_weight": 1e-3,
-    "min_split_gain": 0.0,
-    "reg_alpha": 0.0,
-    "reg_lambda": 0.0,
-    "colsample_bytree": 1.0,
-    "quantised": None,
-    "quantised_levels": LEVELS,
-    "in_bag": 1.0,
-}
 BAGS = {
     "subsample": 0.7,
     "subsample_by": "query",
     "subsample_freq": 1,
     "colsample_bytree": 0.5,
 }
-
-
-def open_own(features: Any, *, threads: int = 1, seed: int = 0, **more: Any) -> Any:
-    return open_engine(
-        "histogram",
-        features,
-        feature_names=[str(column) for column in range(features.shape[1])],
-        categorical=[],
-        parameters=USUAL | more,
-        seed=seed,
-        threads=threads,
-    )
-
-
-def make_case(seed: int, rows: int = 60, columns: int = 5, missing: float = 0.0) -> Any:
-    """Features with few values, and forces that are whole numbers of steps."""
-    rng = np.random.default_rng(seed)
-    features = rng.integers(0, 6, (rows, columns)).astype(np.float32)
-    features[rng.random(features.shape) < missing] = np.nan
-    signal = np.nan_to_num(features[:, 0]) * 4 - features[:, -1] ** 2
-    lam = np.clip(np.nan_to_num(signal).round() + rng.integers(-9, 10, rows), -31, 31)
-    hess = rng.integers(0, LEVELS, rows).astype(np.float64)
-    lam[0], hess[0] = LEVELS // 2, LEVELS  # so that a step is 1
-    return features, lam.astype(np.float64), hess, rng.integers(2**63, size=rows).astype(np.uint64)
-
-
-RULES = [
-    {},
-    {"reg_lambda": 3.0, "reg_alpha": 2.0},
-    {"min_child_weight": 200.0},
-    {"min_split_gain": 5.0},
-    {"max_depth": 2},
-    {"num_leaves": 2, "min_child_samples": 10},
-]
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -82,35 +31,6 @@ def test_trees_are_those_of_the_slow_way(seed: int, rules: dict[str, Any], missi
     bag = np.union1d(bag, [0]).astype(np.int32)
     grown = open_own(features, **rules).grow(lam, hess, 0, keys, bag)
     check_slow_way(grown, features, lam, hess, bag, rules)
-
-
-def check_slow_way(
-    grown: Any, features: Any, lam: Any, hess: Any, bag: Any, rules: dict[str, Any]
-) -> None:
-    """Splits, rows of leaves and counts of a tree whose steps are 1."""
-    asked = USUAL | rules
-    rows = [[None if np.isnan(x) else float(x) for x in row] for row in features]
-    splits, groups = growing.grow(
-        rows,
-        lam.astype(int).tolist(),
-        hess.astype(int).tolist(),
-        bag.tolist(),
-        leaves=asked["num_leaves"],
-        depth=None if asked["max_depth"] < 0 else asked["max_depth"],
-        min_rows=asked["min_child_samples"],
-        min_weight=asked["min_child_weight"],
-        min_gain=asked["min_split_gain"],
-        l1=asked["reg_alpha"],
-        l2=asked["reg_lambda"],
-    )
-    tree, leaf = grown
-    found = list(zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True))
-    assert found == [split[:2] for split in splits]
-    assert [sorted(group) for group in groups] == [
-        [row for row in bag.tolist() if leaf[row] == number] for number in range(len(groups))
-    ]
-    assert leaf.tolist() == route(tree, stack([tree]), features, threads=1).tolist()
-    assert tree.details["leaf_count"].tolist() == [len(group) for group in groups]
 
 
 @pytest.mark.parametrize("threads", [2, 3])

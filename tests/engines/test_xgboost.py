@@ -16,6 +16,7 @@ from rankforce.data.sources import Dense
 from rankforce.engines.xgboost.engine import find_grid
 from rankforce.models.forest.tree import GOES_LEFT
 from rankforce.models.load import load_model
+from tests.engines.cases import make_categories, with_holes
 
 xgb = pytest.importorskip("xgboost")
 
@@ -57,12 +58,6 @@ class Elsewhere:
 
     def take(self, rows: Any) -> Any:
         return self._values[rows]
-
-
-def with_holes(data: rf.RankingData, seed: int = 0) -> rf.RankingData:
-    values = data.features.copy()
-    values[np.random.default_rng(seed).random(values.shape) < 0.2] = np.nan
-    return rf.RankingData(values, data.labels, group=data.group)
 
 
 @pytest.mark.slow
@@ -199,20 +194,6 @@ def test_it_says_what_it_cannot_do() -> None:
 
 
 # Categories
-
-
-def make_categories(seed: int, codes: int = 40, queries: int = 60) -> rf.RankingData:
-    rng = np.random.default_rng(seed)
-    rows = queries * 20
-    code = rng.integers(codes, size=rows).astype(np.float32)
-    few = rng.integers(3, size=rows).astype(np.float32)
-    worth = np.sin(np.arange(codes) * 7.0)
-    label = (worth[code.astype(int)] + few + rng.normal(0, 0.3, rows) > 1.2).astype(int)
-    code[rng.random(rows) < 0.1] = np.nan
-    label[np.isnan(code)] = rng.random(np.isnan(code).sum()) < 0.5
-    code[rng.random(rows) < 0.02] = -1.0
-    values = np.stack([rng.normal(size=rows), code, few], axis=1).astype(np.float32)
-    return rf.RankingData(values, label, group=[20] * queries, categorical=[1, 2])
 
 
 def test_categories_go_where_xgboost_sends_them(tmp_path: Path) -> None:

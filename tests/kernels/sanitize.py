@@ -234,7 +234,7 @@ def grow(device: Watched) -> None:
 def grow_tree(device: Watched, shape: tuple[int, int], bag: Any, **more: int) -> None:
     from rankforce.engines.cuda import engine
     from rankforce.forces.cuda import Shared
-    from tests.engines.test_histogram import USUAL
+    from tests.engines.cases import USUAL
 
     rng, rows = np.random.default_rng(0), shape[0]
     features = rng.normal(size=shape).astype(np.float32)

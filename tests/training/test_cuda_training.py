@@ -12,7 +12,7 @@ import pytest
 import rankforce as rf
 from rankforce.engines.cuda import engine
 from rankforce.training import on_gpu
-from tests.engines.test_xgboost import with_holes
+from tests.engines.cases import with_holes
 from tests.kernels.processor import Processor
 from tests.kernels.test_cuda import needs_compiler, needs_gpu
 

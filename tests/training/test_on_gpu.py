@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,20 @@ from rankforce.models.forest.on_gpu import GpuRows
 from rankforce.models.forest.tree import stack
 from rankforce.models.forest.walk import route
 from rankforce.training import on_gpu
-from tests.engines.test_xgboost import make_categories, with_holes
+from tests.engines.cases import make_categories, with_holes
 from tests.kernels.processor import Processor
 from tests.kernels.test_cuda import GPU, devices, needs_compiler, needs_gpu
 
-xgb = pytest.importorskip("xgboost")
+needs_xgboost = pytest.mark.skipif(
+    importlib.util.find_spec("xgboost") is None, reason="XGBOOST WAS NOT TRIED: it is not installed"
+)
 
 TRAIN, VALID = (
     with_holes(rf.make_data("yahoo", queries=30, seed=seed), seed=seed) for seed in (1, 2)
 )
 PARAMS: dict[str, Any] = {"engine": "xgboost", "n_estimators": 6, "num_leaves": 15}
 PARAMS |= {"progress": False, "k": 10}
+OWN = PARAMS | {"engine": "histogram"}  # where any tree will do
 WAYS: dict[str, dict[str, Any]] = {
     "usual": {},
     "bags": {"subsample": 0.5, "colsample_bytree": 0.5},
@@ -63,7 +67,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
 @devices
 def test_rows_of_bins(device: str) -> None:
     bins = make_bins(TRAIN.features, most=20)
-    ranker = rf.Ranker(**PARAMS).fit(rf.RankingData(bins, TRAIN.labels, group=TRAIN.group))
+    ranker = rf.Ranker(**OWN).fit(rf.RankingData(bins, TRAIN.labels, group=TRAIN.group))
     rows, raw = (GpuRows(device_of(device), one) for one in (bins, TRAIN.features))
     for tree in ranker.model_.trees:
         leaf, counts = rows.route(tree)
@@ -72,11 +76,13 @@ def test_rows_of_bins(device: str) -> None:
 
 
 @devices
-@pytest.mark.parametrize("which", ["numbers", "categories", "tiny", "zeros"])
+@pytest.mark.parametrize(
+    "which", ["numbers", pytest.param("categories", marks=needs_xgboost), "tiny", "zeros"]
+)
 def test_rows_and_sums(device: str, which: str) -> None:
     data = make_categories(3) if which == "categories" else TRAIN
     values = data.features.copy()
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = PARAMS if which == "categories" else {}
     if which == "tiny":
         values = np.sign(np.nan_to_num(values) - 0.5) * np.float32(1e-45) * (values > 0.2)
         values[:, 0] = np.where(values[:, 1] > 0, -0.0, 0.0)
@@ -85,7 +91,7 @@ def test_rows_and_sums(device: str, which: str) -> None:
         more = {"engine": "lightgbm", "zero_as_missing": True}
         values = np.where(values > 0.4, values, 0.0)
     given = rf.RankingData(values, data.labels, group=data.group, categorical=data.categorical)
-    ranker = rf.Ranker(**PARAMS | more).fit(given)
+    ranker = rf.Ranker(**OWN | more).fit(given)
     rows = GpuRows(device_of(device), given.features)
     rng = np.random.default_rng(0)
     lam = (rng.normal(size=data.rows) * np.exp(5 * rng.normal(size=data.rows))).astype(np.float32)
@@ -110,7 +116,7 @@ def test_rows_and_sums(device: str, which: str) -> None:
 def test_more_leaves_than_a_block_has_room_for(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = fit(n_estimators=1).model_.trees[0]
+    tree = fit(**OWN).model_.trees[0]
     monkeypatch.setattr(walk_there, "MOST_SHARED", 4 * tree.leaves - 1)
     rows = GpuRows(device_of(device), TRAIN.features)
     leaf, counts = rows.route(tree)
@@ -119,6 +125,7 @@ def test_more_leaves_than_a_block_has_room_for(
     assert (rows.sum_leaves(leaf, tree.leaves, ones, ones).force == counts).all()
 
 
+@needs_xgboost
 @needs_compiler
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("pretended")
@@ -131,6 +138,7 @@ def test_the_run_is_the_processors(way: str) -> None:
     )
 
 
+@needs_xgboost
 @needs_compiler
 @pytest.mark.usefixtures("pretended")
 def test_callbacks_and_checkpoints(tmp_path: Any) -> None:
@@ -148,6 +156,7 @@ def test_callbacks_and_checkpoints(tmp_path: Any) -> None:
     assert again.model_.scorer.digest(6) == there.model_.scorer.digest(6)
 
 
+@needs_xgboost
 @needs_compiler
 @pytest.mark.usefixtures("pretended")
 def test_a_gpu_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +173,7 @@ def test_what_does_not_go_there() -> None:
         fit(device="cuda", engine="lightgbm")
 
 
+@needs_xgboost
 @needs_gpu
 @pytest.mark.parametrize("way", WAYS)
 def test_a_gpu_grows_as_good_trees_and_the_same_ones_again(way: str) -> None:
@@ -174,6 +184,7 @@ def test_a_gpu_grows_as_good_trees_and_the_same_ones_again(way: str) -> None:
         assert tree.details["count"][0] == TRAIN.rows
 
 
+@needs_xgboost
 @needs_gpu
 def test_rows_go_on_a_gpu_where_xgboost_sends_them() -> None:
     for data in (TRAIN, make_categories(0)):
@@ -182,6 +193,7 @@ def test_rows_go_on_a_gpu_where_xgboost_sends_them() -> None:
             assert tree.details["leaf_weight"] == pytest.approx(tree.details["leaf_count"])
 
 
+@needs_xgboost
 @needs_gpu
 def test_a_gpus_run_is_resumed(tmp_path: Any) -> None:
     more = {"device": "cuda", "colsample_bytree": 0.5, "subsample": 0.7}
