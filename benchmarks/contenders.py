@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import lightgbm as lgb
 import numpy as np
 
 import rankforce as rf
@@ -95,6 +94,8 @@ def fit_auto(
 def fit_lightgbm(
     train: rf.RankingData, valid: rf.RankingData, seed: int, threads: int, **more: Any
 ) -> Any:
+    import lightgbm as lgb
+
     # Its own seed changes nothing without sampling: the order of rows in a query does, so shuffle.
     order = shuffle(train, seed)
     own = {**TREES, "lambdarank_truncation_level": 30, "verbose": -1, "n_jobs": threads, **more}

@@ -17,6 +17,8 @@ import rankforce as rf
 from rankforce.training.loop import Boosting
 
 sys.path.insert(0, str(Path(__file__).parent))
+from contenders import join
+from folds import open_folds, set_name
 from shapes import FEATURES, SHAPES, make, make_set
 
 FEW = 10  # trees that are not timed
@@ -152,9 +154,6 @@ def time_theirs(train: Any, bins: int) -> float | None:
 
 def compare_quality(place: str) -> dict[str, float]:
     """NDCG@10 after 100 trees on the test queries of all folds, and whether the engines differ."""
-    from contenders import join  # which needs LightGBM
-    from folds import open_folds, set_name
-
     tests, scores = [], {"cuda": [], "cpu": []}
     for fold in open_folds(place):
         tests.append(fold.test)
