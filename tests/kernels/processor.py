@@ -121,6 +121,11 @@ def compiled(
     files: tuple[str, ...], macros: tuple[tuple[str, Any], ...], way: Way = PLAIN
 ) -> ctypes.CDLL:
     """The kernels of these files as a library."""
+    return ctypes.CDLL(str(build(files, macros, way)))
+
+
+def build(files: tuple[str, ...], macros: tuple[tuple[str, Any], ...], way: Way) -> Path:
+    """The file of that library, made unless it is there."""
     kernels = kernels_of(files)
     text = f'#include "{way.header}"\n{kernels}\n'
     for name, given in re.findall(r"__global__ .*?(\w+)\(([^()]*)\) \{", kernels):
@@ -148,4 +153,4 @@ def compiled(
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             built.rename(library)
-    return ctypes.CDLL(str(library))
+    return library

@@ -24,7 +24,7 @@ from unittest import mock
 
 import numpy as np
 
-from tests.kernels.processor import COMPILER, KERNELS, Processor, Way, compiled, run
+from tests.kernels.processor import COMPILER, KERNELS, Processor, Way, build, compiled, run
 
 FOUND = 66  # exit status
 SMALL = 20 * 1024  # bytes of a block, too few for lists of 590 documents
@@ -283,13 +283,15 @@ def library_of(sanitizer: Sanitizer) -> str | None:
     return found if Path(found).is_absolute() else None
 
 
+def is_there(sanitizer: Sanitizer) -> bool:
+    """Whether this program has the sanitizer's library."""
+    return os.environ.get("LD_PRELOAD", "").endswith(f"/{sanitizer.library}")
+
+
 def begin_again(sanitizer: Sanitizer) -> None:
-    """The same program with the sanitizer's library; nothing, if it is there already."""
+    """The same program with the sanitizer's library."""
     library = library_of(sanitizer)
     assert library is not None, f"{sanitizer.library} is not installed"
-    if os.environ.get("LD_PRELOAD") == library:
-        del os.environ["LD_PRELOAD"]  # compilers run without it
-        return
     ctypes.CDLL(None).personality(NOT_RANDOM)  # not all addresses suit an older ThreadSanitizer
     environment = os.environ | sanitizer.settings | {"LD_PRELOAD": library}
     program = [sys.executable, "-m", "tests.kernels.sanitize", *sys.argv[1:]]
@@ -311,12 +313,17 @@ def go_through(device: Watched, cases: tuple[str, ...]) -> None:
 
 def main(name: str, *cases: str) -> None:
     sanitizer = SANITIZERS[name]
-    begin_again(sanitizer)
     dry, device = (Watched(sanitizer.way, runs=runs) for runs in (False, True))
     go_through(dry, cases)
-    # All libraries before the first report: lines of those that come later have no names in it.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda one: compiled(*one, sanitizer.way), dry.variants))
+    if not is_there(sanitizer):
+        # Compilers are started before it is there: now and then it hung where a program with
+        # threads started another.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda one: build(*one, sanitizer.way), dry.variants))
+        begin_again(sanitizer)
+    for one in dry.variants:
+        # Before the first report: lines of libraries that come later have no names in it.
+        compiled(*one, sanitizer.way)
     go_through(device, cases)
     every = "".join(path.read_text("utf-8") for path in KERNELS.glob("*.cu"))
     left_out = set(re.findall(r"__global__ .*?(\w+)\([^()]*\) \{", every)) - device.launched
