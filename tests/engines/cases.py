@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import rankforce as rf
+from rankforce.common.team import ALONE, Team
 from rankforce.engines.base import open_engine
 from rankforce.models.forest.tree import stack
 from rankforce.models.forest.walk import route
@@ -28,15 +29,24 @@ USUAL: dict[str, Any] = {
 }
 
 
-def open_own(features: Any, *, threads: int = 1, seed: int = 0, **more: Any) -> Any:
+def open_own(
+    features: Any,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    categorical: Any = (),
+    team: Team = ALONE,
+    **more: Any,
+) -> Any:
     return open_engine(
         "histogram",
         features,
         feature_names=[str(column) for column in range(features.shape[1])],
-        categorical=[],
+        categorical=list(categorical),
         parameters=USUAL | more,
         seed=seed,
         threads=threads,
+        team=team,
     )
 
 
@@ -52,6 +62,30 @@ def make_case(seed: int, rows: int = 60, columns: int = 5, missing: float = 0.0)
     return features, lam.astype(np.float64), hess, rng.integers(2**63, size=rows).astype(np.uint64)
 
 
+CODED = (1, 3)  # columns of categories
+
+
+def make_coded_case(seed: int, rows: int = 90) -> Any:
+    """The same with two columns of categories, one of few codes, one of many."""
+    features, lam, hess, keys = make_case(seed, rows, missing=0.1)
+    rng = np.random.default_rng(seed + 100)
+    features[:, 1] = rng.choice([0, 2, 7], rows)
+    features[:, 3] = rng.integers(0, 14, rows) * 3
+    worth = np.sin(features[:, 3]) * 14 + (features[:, 1] == 2) * 8
+    lam[1:] = np.clip(lam[1:] + worth[1:].round(), -31, 31)
+    features[rng.random(rows) < 0.1, 3] = np.nan
+    features[rng.random(rows) < 0.05, 1] = -1.0
+    return features, lam, hess, keys
+
+
+# Of sets of categories, and what the slow way calls them.
+SETS: list[dict[str, Any]] = [
+    {"cat_smooth": 1.0, "cat_l2": 0.0, "min_data_per_group": 1},
+    {"cat_smooth": 4.0, "cat_l2": 3.0, "min_data_per_group": 8, "reg_lambda": 2.0},
+    {"cat_smooth": 0.0, "max_cat_threshold": 2, "min_data_per_group": 3},
+    {"max_cat_to_onehot": 20, "reg_lambda": 1.0},
+    {"cat_smooth": 2.0, "max_cat_to_onehot": 1, "min_data_per_group": 2, "min_child_weight": 150.0},
+]
 RULES = [
     {},
     {"reg_lambda": 3.0, "reg_alpha": 2.0},
@@ -63,11 +97,19 @@ RULES = [
 
 
 def check_slow_way(
-    grown: Any, features: Any, lam: Any, hess: Any, bag: Any, rules: dict[str, Any]
+    grown: Any,
+    features: Any,
+    lam: Any,
+    hess: Any,
+    bag: Any,
+    rules: dict[str, Any],
+    coded: Any = (),
 ) -> None:
     """Splits, rows of leaves and counts of a tree whose steps are 1."""
     asked = USUAL | rules
-    rows = [[None if np.isnan(x) else float(x) for x in row] for row in features]
+    known = features.copy()
+    known[:, coded] = np.where(features[:, coded] < 0, np.nan, features[:, coded])
+    rows = [[None if np.isnan(x) else float(x) for x in row] for row in known]
     splits, groups = growing.grow(
         rows,
         lam.astype(int).tolist(),
@@ -80,15 +122,33 @@ def check_slow_way(
         min_gain=asked["min_split_gain"],
         l1=asked["reg_alpha"],
         l2=asked["reg_lambda"],
+        coded=coded,
+        alone=asked.get("max_cat_to_onehot", 4),
+        codes_l2=asked.get("cat_l2", 10.0),
+        smooth=asked.get("cat_smooth", 10.0),
+        most=asked.get("max_cat_threshold", 32),
+        together=asked.get("min_data_per_group", 100),
     )
     tree, leaf = grown
-    found = list(zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True))
+    ends = [
+        codes_of(tree, int(end)) if is_set else end
+        for end, is_set in zip(tree.threshold.tolist(), tree.is_categorical, strict=True)
+    ]
+    found = list(zip(tree.feature.tolist(), ends, strict=True))
     assert found == [split[:2] for split in splits]
     assert [sorted(group) for group in groups] == [
         [row for row in bag.tolist() if leaf[row] == number] for number in range(len(groups))
     ]
     assert leaf.tolist() == route(tree, stack([tree]), features, threads=1).tolist()
     assert tree.details["leaf_count"].tolist() == [len(group) for group in groups]
+
+
+def codes_of(tree: Any, number: int) -> frozenset[int]:
+    """A set of codes of a tree."""
+    words = tree.words[tree.sets[number] : tree.sets[number + 1]].tolist()
+    return frozenset(
+        32 * at + bit for at, word in enumerate(words) for bit in range(32) if word >> bit & 1
+    )
 
 
 def with_holes(data: rf.RankingData, seed: int = 0) -> rf.RankingData:

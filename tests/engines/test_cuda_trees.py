@@ -228,8 +228,6 @@ def test_what_it_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     open_it = functools.partial(open_there, features, "processor", monkeypatch)
     with pytest.raises(RankforceError, match="device='cuda' does not go with path_smooth"):
         open_it(path_smooth=1.0)
-    with pytest.raises(RankforceError, match="device='cuda' does not go with categorical features"):
-        open_it(categorical=[1])
     with pytest.raises(RankforceError, match="all are constant"):
         open_there(np.ones((5, 2), np.float32), "processor", monkeypatch)
     with pytest.raises(RankforceError, match=r"num_leaves is 9000: .* 8,301 at most"):

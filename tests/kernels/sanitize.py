@@ -225,13 +225,18 @@ def walk(device: Watched) -> None:
 
 
 def grow(device: Watched) -> None:
-    """Trees: of two groups of columns; of many leaves on a bag, by blocks that do much in turn."""
+    """Trees: of two groups of columns; of many leaves on a bag, by blocks that do much in turn; of
+    categories, among them columns of few codes.
+    """
     bag = np.arange(0, 600, 3, dtype=np.int32)
     grow_tree(device, (2500, 40), None, max_bin=31)
     grow_tree(device.but(threads=256), (600, 6), bag, num_leaves=40)
+    grow_tree(device, (900, 6), bag, coded=(0, 3), min_data_per_group=5, cat_smooth=1)
 
 
-def grow_tree(device: Watched, shape: tuple[int, int], bag: Any, **more: int) -> None:
+def grow_tree(
+    device: Watched, shape: tuple[int, int], bag: Any, coded: Any = (), **more: int
+) -> None:
     from rankforce.engines.cuda import engine
     from rankforce.forces.cuda import Shared
     from tests.engines.cases import USUAL
@@ -240,8 +245,10 @@ def grow_tree(device: Watched, shape: tuple[int, int], bag: Any, **more: int) ->
     features = rng.normal(size=shape).astype(np.float32)
     force = features[:, 0] * (features[:, 1] > 0) + rng.normal(size=rows) / 2
     lam, hess = (device.upload(one.astype(np.float32)) for one in (force, rng.random(rows)))
+    for place, column in enumerate(coded):
+        features[:, column] = np.abs(features[:, column] * (9 if place else 1)).round()
     features[rng.random(shape) < 0.1] = np.nan
-    how: dict[str, Any] = {"feature_names": [], "categorical": [], "seed": 0, "threads": 1}
+    how: dict[str, Any] = {"feature_names": [], "categorical": [*coded], "seed": 0, "threads": 1}
     with mock.patch.object(engine, "find_device", return_value=device):
         trees = engine.CudaTrees(features, parameters=USUAL | more, **how)
 

@@ -12,7 +12,7 @@ import pytest
 import rankforce as rf
 from rankforce.engines.cuda import engine
 from rankforce.training import on_gpu
-from tests.engines.cases import with_holes
+from tests.engines.cases import make_categories, with_holes
 from tests.kernels.processor import Processor
 from tests.kernels.test_cuda import needs_compiler, needs_gpu
 
@@ -82,6 +82,22 @@ def test_the_run_is_that_of_our_engine_on_the_processor(device: str, way: str) -
     found, expected = (one.evals_result_["valid_0"][name] for one in (there, here))
     assert found == pytest.approx(expected, rel=0.05, abs=0.03 if device == "gpu" else 1e-3)
     assert digest(there) == digest(fit(**WAYS[way], device="cuda"))
+
+
+@devices
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.filterwarnings("ignore:categories below 0")
+def test_categories_are_those_of_our_engine_on_the_processor(device: str) -> None:
+    train, valid = make_categories(1, queries=20), make_categories(2, codes=50, queries=10)
+    more: dict[str, Any] = {"eval_set": [valid], "subsample": 0.8, "min_data_per_group": 5}
+    there = fit(train, **more, device="cuda")
+    assert "cat_threshold" in there.model_.text()
+    assert digest(there) == digest(fit(train, **more, device="cuda"))
+    history = there.evals_result_["valid_0"]["ndcg@10"][-1]
+    assert history == pytest.approx(there.score(valid, metric="ndcg@10"), abs=1e-9)
+    if device == "processor":  # forces in single precision may round otherwise
+        here = fit(train, **more, engine="histogram")
+        assert there.predict(valid) == pytest.approx(here.predict(valid), abs=1e-3)
 
 
 @devices

@@ -6,6 +6,7 @@ needs the values themselves is told that they are not here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,23 @@ def bin_source(
             )  # fmt: skip
 
         run_rows(work, len(block), threads)
+        for k in np.flatnonzero(np.isin(binned.columns, edges.coded)).tolist():
+            begin, far = int(binned.at[k] + before * binned.step[k]), int(binned.step[k])
+            found = _bins_of_codes(block[:, binned.columns[k]], binned.limits[k])
+            into[begin : begin + (len(found) - 1) * far + 1 : far] = found
     return binned
+
+
+def _bins_of_codes(values: NDArray[np.float32], codes: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The bin of each value of a column of categories; all that are none of these have the last.
+
+    >>> _bins_of_codes(np.array([5.2, 2, 9, np.nan, -1]), np.array([2.0, 5.0])).tolist()
+    [1, 0, 2, 2, 2]
+    """
+    known = np.trunc(np.where(values >= 0.0, values, -1.0))
+    found = np.searchsorted(codes, known)
+    is_there = np.append(codes, np.nan)[found] == known
+    return np.where(is_there, found, len(codes))
 
 
 def _padded(limits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -186,9 +203,11 @@ def make_bins(
     seed: int = 0,
     threads: int = 1,
     place: str = "the data",
+    categorical: Collection[int] = (),
 ) -> Binned:
     """The features in bins of their own, found from `sample` rows; two passes over them."""
     chosen: Ints = chosen_rows(as_source(features).shape[0], sample, seed)
     seen = survey(features, chosen, threads=threads)
-    edges = find_all_edges(seen, most=min(most, MOST_BINS), threads=threads)
+    most = min(most, MOST_BINS)
+    edges = find_all_edges(seen, most=most, threads=threads, categorical=categorical)
     return bin_source(features, edges, threads=threads, place=place)

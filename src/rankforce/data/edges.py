@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ SAMPLE = 100_000  # rows that bins are found from
 MOST_BINS = 255  # that a byte tells apart, beside the one of NaN
 BEYOND = 1e300  # above all values
 WIDER = 1.1  # by how much bins grow while there are too many
+NO_COLUMNS = np.empty(0, np.int64)
 
 
 class Edges(NamedTuple):
@@ -32,6 +33,9 @@ class Edges(NamedTuple):
     has_nan: NDArray[np.int64]  # whether a column has a bin for NaN, behind the others
     low: Floats
     high: Floats
+    # Columns of categories, ascending: a bin has one code, which is its end, and that of NaN has
+    # all others as well, those below 0 among them.
+    coded: NDArray[np.int64] = NO_COLUMNS
 
     @property
     def usable(self) -> NDArray[np.int64]:
@@ -39,10 +43,21 @@ class Edges(NamedTuple):
         return np.flatnonzero(self.many + self.has_nan > 1)
 
     @property
+    def kinds(self) -> NDArray[np.int64]:
+        """What bins columns have: bits of `kernels.bins`."""
+        found = self.has_nan * kernels.HAS_NAN
+        found[self.coded] |= kernels.IS_CODED
+        return found
+
+    @property
     def ranges(self) -> list[str]:
-        """Least and largest values, as a model's text has them."""
+        """Least and largest values, or codes, as a model's text has them."""
         both = zip(self.low.tolist(), self.high.tolist(), strict=True)
-        return [f"[{a:.17g}:{b:.17g}]" if a < b else "none" for a, b in both]
+        found = [f"[{a:.17g}:{b:.17g}]" if a < b else "none" for a, b in both]
+        for column in self.coded.tolist():
+            codes = self.of(column).astype(np.int64).tolist()
+            found[column] = ":".join(map(str, codes)) if len(codes) > 1 else "none"
+        return found
 
     def of(self, column: int) -> Floats:
         """The ends of the bins of one column."""
@@ -145,7 +160,9 @@ def find_team_edges(
     return find_all_edges(seen, most=min(most, MOST_BINS), threads=threads)
 
 
-def find_all_edges(seen: Survey, *, most: int = BINS, threads: int = 1) -> Edges:
+def find_all_edges(
+    seen: Survey, *, most: int = BINS, threads: int = 1, categorical: Collection[int] = ()
+) -> Edges:
     """Bins of every column: `most` at most, the one of NaN included.
 
     >>> rows = np.array([[0.0], [4.0], [1.0], [np.nan]], np.float32)
@@ -153,8 +170,14 @@ def find_all_edges(seen: Survey, *, most: int = BINS, threads: int = 1) -> Edges
     [0.5, 1e+300]
     """
 
+    coded = np.array(sorted(categorical), np.int64)
+    has_nan = seen.has_nan.copy()
+    has_nan[coded] = (seen.has_nan[coded] > 0) | (seen.low[coded] < seen.high[coded])
+
     def find(column: int) -> Floats:
         values = seen.some[:, column]
+        if column in categorical:
+            return find_codes(values, most - 1)
         known = values[~np.isnan(values)] if seen.has_nan[column] else values
         found, counts = np.unique(known, return_counts=True)
         edges = find_edges(found.astype(np.float64), counts, most - seen.has_nan[column])
@@ -164,7 +187,18 @@ def find_all_edges(seen: Survey, *, most: int = BINS, threads: int = 1) -> Edges
     many = np.array([len(one) for one in found], np.int64)
     starts = np.cumsum(many) - many
     ends = np.concatenate([*found, np.empty(0)])
-    return Edges(ends, starts, many, seen.has_nan, seen.low, seen.high)
+    return Edges(ends, starts, many, has_nan, seen.low, seen.high, coded)
+
+
+def find_codes(values: Rows, most: int) -> Floats:
+    """The most frequent codes of categories, ascending; of as frequent ones the smallest.
+
+    >>> find_codes(np.array([7.0, 2, 2, np.nan, 0, -1], np.float32), 2).tolist()
+    [0.0, 2.0]
+    """
+    found, counts = np.unique(np.trunc(values[values >= 0.0]), return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(found[kept].astype(np.float64))
 
 
 def find_edges(values: Floats, counts: NDArray[np.int64], most: int) -> Floats:

@@ -167,7 +167,8 @@ def open_engine(
     if kind.name == DEFAULT and name is None and (is_sampled or is_binned or rows * columns < FEW):
         own = find_engine(OWN)
         is_able = own.lacks(parameters, categorical) is None and rows <= own.most_rows(parameters)
-        kind = own if is_able else kind
+        # Ours are for who asks: LightGBM's keep more codes of a category.
+        kind = own if is_able and not categorical else kind
     asked = f"engine={kind.name!r}" if kind.name != GPU else "device='cuda'"
     lacking = kind.lacks(parameters, categorical)
     if lacking is not None:

@@ -33,6 +33,7 @@ PLACE = struct.Struct("<16sIIQQ")  # head, version, check sum of the table, its 
 ALIGNED = 4096  # arrays begin at pages
 NUMBERS = "iuf"  # kinds of arrays
 PIECE = 1 << 26  # bytes that a check sum is of
+EDGES = tuple(name for name in Edges._fields if name != "coded")  # no column has categories
 # What `rf.read` may be told of columns.
 TOLD = (
     "label",
@@ -207,7 +208,7 @@ def _arrays(data: RankingData, edges: Edges) -> dict[str, NDArray[Any]]:
 
 
 def _named(edges: Edges) -> list[tuple[str, Any]]:
-    return list(edges._asdict().items())
+    return [(name, getattr(edges, name)) for name in EDGES]
 
 
 def _plan(arrays: Mapping[str, NDArray[Any]], bins: int) -> tuple[dict[str, Entry], int]:
@@ -270,7 +271,7 @@ def _check_sums(path: Path, arrays: Mapping[str, Any], table: Any, threads: int)
 
 
 def _make_data(path: Path, table: Mapping[str, Any], arrays: dict[str, Any]) -> RankingData:
-    edges = Edges(**{name: arrays[f"edges {name}"] for name in Edges._fields})
+    edges = Edges(**{name: arrays[f"edges {name}"] for name in EDGES})
     names = list(table["features"])
     if len(arrays["bins"]) != table["rows"] * len(edges.usable) or len(names) != len(edges.many):
         raise ValueError("it has other rows or features than the bins")

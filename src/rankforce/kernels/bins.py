@@ -10,8 +10,12 @@ import numpy as np
 
 from rankforce.kernels.compile import entry
 
-# Columns of nodes that look at bins: the last bin that goes left, and whether NaN does.
-COLUMN, BIN, NAN_LEFT, LEFT, RIGHT = 0, 1, 2, 3, 4
+# Columns of nodes that look at bins: the last bin that goes left, and whether NaN does; where the
+# bin is `CODED`, a set of bins goes left, and bit b of the words from `SET` on says whether b does.
+COLUMN, BIN, NAN_LEFT, LEFT, RIGHT, SET = 0, 1, 2, 3, 4, 5
+CODED = -1
+# What bins a column has: one for NaN, one for each code of a category.
+HAS_NAN, IS_CODED = 1, 2
 AHEAD = 128  # rows that are copied together, so that memory brings many at a time
 
 
@@ -98,6 +102,11 @@ def walk_block(first, last, is_all, rows, bins, at, step, many, nodes, leaf):
             n = np.uint64(node)
             k = np.uint64(nodes[n, COLUMN])
             b = np.int64(bins[np.uint64(at[k]) + row * np.uint64(step[k])])
-            goes = nodes[n, NAN_LEFT] != 0 if b == many[k] else b <= nodes[n, BIN]
+            if b == many[k]:
+                goes = nodes[n, NAN_LEFT] != 0
+            elif nodes[n, BIN] == CODED:
+                goes = (nodes[n, SET + (b >> 6)] >> (b & 63)) & 1 != 0
+            else:
+                goes = b <= nodes[n, BIN]
             node = nodes[n, LEFT] if goes else nodes[n, RIGHT]
         leaf[row] = ~node

@@ -15,6 +15,8 @@ FILES = (
     "growing.cu",
     "rows.cu",
     "histograms.cu",
+    "gains.cu",
+    "codes.cu",
     "splits.cu",
     "rounds.cu",
 )
@@ -23,23 +25,28 @@ COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 1024, 256, 1024
 PART_ROWS = PART_THREADS * PART_EACH
 # Bytes of a block: counts of warps and where both sides begin; a sum, a gain and a code a thread.
 PART_SHARED, SPLIT_SHARED = 4 * (2 * PART_THREADS // 32 + 2), 20 * SPLIT_THREADS
+CODES_SHARED = SPLIT_SHARED + 24 * SPLIT_THREADS  # with columns of categories
 LEAST_CHUNK = 1024  # rows that a block counts at least, where there are so many
 LEAST_BITS = 5  # of a bin: a histogram has as many words as threads count
 TRIED = 4  # leaves that may be split for each that is kept
 ROW_BYTES = 60  # of a row beside its bins, forces and scores among them
 MOST_SLOTS = 128 << 20  # bytes of histograms beyond those that there must be
 RESULT = 8  # words of a tree, a node and a leaf, as in growing.cu
+SET = 4  # and those of bins that go left, where some columns have categories
 DONE, LEAVES, ROUNDS, LARGEST, LARGEST_HESSIAN = range(5)
 COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT = range(8)
 
 _ADDRESS, _WHOLE, _NUMBER, _BITS = np.uint64, np.int64, np.float64, np.uint64
 _ARRAYS = (
     "bins many kind bag keys lam hess largest packed order other slots nodes gain bound child "
-    "splits pairs parts counts state steps result leaf"
+    "splits sets pairs parts counts state steps result leaf"
 )
 _WHOLES = "rows count columns most deepest nodes_at_most slots_at_most levels"
-RULES = ("least_rows", "least_weight", "least_gain", "l1", "l2")
-HAS_NAN, DRAWN = 1, 2  # of columns
+RULES = (
+    *("least_rows", "least_weight", "least_gain", "l1", "l2"),
+    *("smooth", "codes_l2", "most_codes", "most_alone", "group_rows"),
+)
+DRAWN = 4  # of columns, beside what bins they have
 # As in growing.cu: every field has 8 bytes.
 GROW = np.dtype(
     [(name, _ADDRESS) for name in _ARRAYS.split()]
@@ -63,7 +70,9 @@ class Shape(NamedTuple):
     blocks: int  # of 256 threads that fill the GPU
 
 
-def make_shape(device: Any, groups: Groups, shift: int, few_rows: int) -> Shape:
+def make_shape(
+    device: Any, groups: Groups, shift: int, few_rows: int, *, with_codes: bool
+) -> Shape:
     """The shape of kernels for 2^shift bins, whose sums over `few_rows` have 16 bits."""
     several = max(device.threads // COUNT_THREADS, 1) if shift < 8 else 1
     macros = {
@@ -71,6 +80,7 @@ def make_shape(device: Any, groups: Groups, shift: int, few_rows: int) -> Shape:
         "GROUPS": groups.number,
         "LAST_QUADS": groups.last // 4,
         "FEW_ROWS": few_rows,
+        "WITH_CODES": int(with_codes),
         "COUNT_THREADS": COUNT_THREADS,
         "COUNT_BLOCKS": several,
         "UNROLLED": 2 if few_rows < 512 or several > 1 else 4,
@@ -88,9 +98,19 @@ def make_shape(device: Any, groups: Groups, shift: int, few_rows: int) -> Shape:
 class Arrays:
     """Memory of a tree that grows, which all trees of a run use one after the other."""
 
-    def __init__(self, device: Any, groups: Groups, shift: int, rows: int, most: int) -> None:
+    def __init__(
+        self,
+        device: Any,
+        groups: Groups,
+        shift: int,
+        rows: int,
+        most: int,
+        *,
+        with_codes: bool,
+    ) -> None:
         size = groups.width << shift
         self.most = most
+        self.result = RESULT + SET * with_codes
         self.nodes = 1 + 2 * TRIED * most
         self.slots = min(2 * most, max(MOST_SLOTS // (8 * size), most + 2))
         pieces = -(-rows // PART_ROWS) + self.nodes
@@ -101,6 +121,7 @@ class Arrays:
             "bound": 8 * self.nodes,
             "child": 4 * self.nodes,
             "splits": SPLIT * self.nodes * groups.number,
+            "sets": 8 * SET * self.nodes * groups.number if with_codes else 0,
             "pairs": PAIR * most,
             "parts": ITEM * pieces,
             "counts": ITEM * (-(-rows // LEAST_CHUNK) + most + 1),
@@ -115,7 +136,7 @@ class Arrays:
         }
         self.kept |= {
             "largest": device.zeros(2, np.uint32),
-            "result": device.zeros(2 * most * RESULT, np.int64),
+            "result": device.zeros(2 * most * self.result, np.int64),
         }
         self.leaf = self.kept["leaf"] = device.zeros(rows, np.int32)
         self.sums = device.zeros(2 * most, np.uint64)

@@ -16,13 +16,20 @@ from rankforce.common.draws import hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.data.binned import Binned, bin_source
 from rankforce.engines.base import Grown
+from rankforce.engines.codes import note_negative
 from rankforce.engines.cuda import arrays
 from rankforce.engines.cuda.arrays import Arrays, launch, make_shape
 from rankforce.engines.cuda.bins import GROUP, group_columns
 from rankforce.engines.cuda.planted import Planted
 from rankforce.engines.cuda.rows import BinRows
 from rankforce.engines.histogram import engine as own
-from rankforce.engines.histogram.engine import ATTEMPTS, draw_columns, few_rows, open_bins
+from rankforce.engines.histogram.engine import (
+    ATTEMPTS,
+    category_rules,
+    draw_columns,
+    few_rows,
+    open_bins,
+)
 from rankforce.kernels.cuda.device import find_device, told_in_words
 from rankforce.kernels.cuda.launch import make_record
 
@@ -34,8 +41,8 @@ DEEPEST = 1 << 30  # without a limit
 def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | None:
     """What is asked and not here, in words.
 
-    >>> lacks({"num_leaves": 31, "device": "cuda"}, []), lacks({"num_leaves": 31}, [0])
-    (None, 'categorical features')
+    >>> lacks({"num_leaves": 31, "device": "cuda"}, []), lacks({"path_smooth": 1.0}, [])
+    (None, 'path_smooth')
     """
     here = {name: value for name, value in parameters.items() if name != "device"}
     return own.lacks(here, categorical)
@@ -60,26 +67,32 @@ class CudaTrees:
         self._seed, self._threads = seed, threads
         self._levels, self._share = parameters["quantised_levels"], parameters["colsample_bytree"]
         self.how = f"forces quantised to {self._levels} levels, on {self.device.name}"
-        bins = open_bins(features, parameters, seed=seed, threads=threads)
+        note_negative(features, feature_names, categorical)
+        bins = open_bins(features, parameters, categorical, seed=seed, threads=threads)
         if not len(bins.columns):
             raise RankforceError("no feature can tell documents apart: all are constant")
-        self._edges, self.columns = bins.edges, bins.columns
+        self.edges, self.columns = bins.edges, bins.columns
         most = min(parameters["num_leaves"], max(bins.shape[0], 2))
-        bits = (int((bins.many + self._has_nan).max()) - 1).bit_length()
+        bits = (int((bins.many + bins.edges.has_nan[self.columns]).max()) - 1).bit_length()
         bits = max(bits, arrays.LEAST_BITS)
         groups = self.groups = group_columns(len(self.columns))
         self._check_leaves(most)
         self.count_bytes = 4 * GROUP << bits  # of a histogram of a group
-        self.shape = make_shape(self.device, groups, bits, few_rows(self._levels))
+        # Columns of categories cost others nothing where there are none.
+        coded = bool(np.isin(self.columns, self.edges.coded).any())
+        few = few_rows(self._levels)
+        self.shape = make_shape(self.device, groups, bits, few, with_codes=coded)
+        self.split_bytes = arrays.CODES_SHARED if coded else arrays.SPLIT_SHARED
         rows = bins.shape[0]
         needed = rows * (groups.width + arrays.ROW_BYTES) + arrays.MOST_SLOTS
         with told_in_words(self.device, rows, len(self.columns), needed):
             self.rows = BinRows(self.device, bins)
-            self.arrays = Arrays(self.device, groups, bits, rows, most)
+            self.arrays = Arrays(self.device, groups, bits, rows, most, with_codes=coded)
             self._many_there = self.device.upload(bins.many.astype(np.int32))
             self._keys: Any = None
         names = ("min_child_samples", "min_child_weight", "min_split_gain", "reg_alpha")
         rules = [*map(parameters.get, names), parameters["reg_lambda"]]
+        rules += category_rules(parameters)
         depth = parameters["max_depth"]
         self._numbers = {
             "rows": rows,
@@ -99,11 +112,7 @@ class CudaTrees:
     @property
     def ranges(self) -> list[str]:
         """The least and the largest value of each feature."""
-        return self._edges.ranges
-
-    @property
-    def _has_nan(self) -> NDArray[np.int64]:
-        return self._edges.has_nan[self.columns]
+        return self.edges.ranges
 
     def _check_leaves(self, most: int) -> None:
         able = self.device.shared // 28  # bytes of a leaf in plan_round, rounded up
@@ -115,7 +124,7 @@ class CudaTrees:
         rows, width = features.shape[0], len(self.columns)
         with told_in_words(self.device, rows, width, rows * (width + 16)):
             if not isinstance(features, Binned):
-                features = bin_source(features, self._edges, threads=self._threads)
+                features = bin_source(features, self.edges, threads=self._threads)
             return BinRows(self.device, features)
 
     def plant(
@@ -173,7 +182,7 @@ class CudaTrees:
         drawn = draw_columns(self.columns, self._share, self._seed, iteration)
         before, there = self._kinds
         if before is None or not np.array_equal(before, drawn):
-            kind = self._has_nan.astype(np.int32) * arrays.HAS_NAN
+            kind = self.edges.kinds[self.columns].astype(np.int32)
             kind[drawn] |= arrays.DRAWN
             there = self.device.upload(kind)
             self._kinds = drawn, there
@@ -199,9 +208,3 @@ class CudaTrees:
         bits = head[[arrays.LARGEST, arrays.LARGEST_HESSIAN]].astype(np.uint32)
         force, second = bits.view(np.float32).astype(np.float64).tolist()
         return force / (self._levels // 2), second / self._levels
-
-    def thresholds(self, column: NDArray[np.int64], last: NDArray[np.int64]) -> Any:
-        """Features, ends of bins and rules of nodes that split columns behind these bins."""
-        feature = self.columns[column]
-        ends = self._edges.ends[self._edges.starts[feature] + last]
-        return feature, ends, self._edges.has_nan[feature]

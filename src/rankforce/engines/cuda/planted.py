@@ -68,7 +68,7 @@ class Planted:
         engine, groups = self._engine, self._engine.groups.number
         engine.run("count_rows", engine.shape.workers, self._grow, shared=engine.count_bytes)
         blocks = min(pairs * groups, engine.shape.blocks)
-        engine.run("find_splits", blocks, self._grow, shared=arrays.SPLIT_SHARED)
+        engine.run("find_splits", blocks, self._grow, shared=engine.split_bytes)
         engine.run("plan_round", 1, self._grow, shared=engine.arrays.shared)
 
     def _round(self) -> None:
@@ -166,20 +166,24 @@ class Planted:
 
     def tree(self) -> Tree:
         """The tree, waited for."""
-        words = self._result.get().reshape(-1, arrays.RESULT)
+        words = self._result.get().reshape(-1, self._engine.arrays.result)
         count = int(words[0, arrays.LEAVES])
         nodes, leaves = words[1:count], words[self.most : self.most + count]
         steps = self._engine.steps(words[0])
         column, last, nan_left, leaf = nodes[:, :4].T
         left, right = children(leaf)
-        worth = np.column_stack([nodes[:, arrays.GAIN].copy().view(np.float64), nodes[:, 5:]])
+        gain = nodes[:, arrays.GAIN].copy().view(np.float64)
+        worth = np.column_stack([gain, nodes[:, arrays.FORCE : arrays.RESULT]])
         return describe(
-            *self._engine.thresholds(column, last),
+            self._engine.edges,
+            self._engine.columns[column],
+            last,
+            sets=nodes[:, arrays.RESULT :],
             nan_left=nan_left,
             left=left,
             right=right,
             worth=worth,
-            ends=leaves[:, 5:],
+            ends=leaves[:, arrays.FORCE : arrays.RESULT],
             steps=steps,
         )
 

@@ -7,13 +7,13 @@ are in a bag. Here a tree that sees part of the rows and columns costs that part
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.checks import check_whole
+from rankforce.common.checks import check_number, check_whole
 from rankforce.common.draws import hash_keys, hash_numbers
 from rankforce.common.errors import RankforceError
 from rankforce.common.team import ALONE, Team
@@ -22,6 +22,7 @@ from rankforce.common.types import Floats
 from rankforce.data.binned import Binned, cut_columns, make_bins
 from rankforce.data.edges import BINS, MOST_BINS, SAMPLE
 from rankforce.engines.base import Grown
+from rankforce.engines.codes import note_negative
 from rankforce.engines.histogram.details import describe
 from rankforce.engines.histogram.growth import Frame, Growth, Part
 from rankforce.engines.shared_bins import binned
@@ -51,6 +52,16 @@ BINNING: dict[str, Callable[[Any], Any]] = {
     "data_random_seed": functools.partial(check_whole, "data_random_seed", least=0),
     "feature_pre_filter": bool,
 }
+# How sets of categories are found, and LightGBM's defaults, in the order of `kernels.growing`.
+CATEGORIES: dict[str, Callable[[Any], Any]] = {
+    "cat_smooth": functools.partial(check_number, "cat_smooth", least=0.0),
+    "cat_l2": functools.partial(check_number, "cat_l2", least=0.0),
+    "max_cat_threshold": functools.partial(check_whole, "max_cat_threshold", least=1),
+    "max_cat_to_onehot": functools.partial(check_whole, "max_cat_to_onehot", least=1),
+    "min_data_per_group": functools.partial(check_whole, "min_data_per_group", least=1),
+}
+USUAL_CATEGORIES = (10.0, 10.0, 32, 4, 100)
+OWN = BINNING | CATEGORIES
 USUAL = {"colsample_bynode": 1.0}  # what changes nothing
 MOST_SUM = 1 << 31  # of forces in steps
 DEEPEST = 1 << 30  # without a limit
@@ -72,13 +83,11 @@ def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | No
     >>> lacks({"num_leaves": 31, "path_smooth": 1.0}, []), lacks({"max_bin": 63}, [])
     ('path_smooth', None)
     """
-    if categorical:
-        return "categorical features"
     if parameters.get("quantised") is False:
         return "quantised=False"
     if parameters.get("max_bin", 0) > MOST_BINS:
         return f"max_bin above {MOST_BINS}"
-    known = {*KNOWN, *BINNING}
+    known = {*KNOWN, *OWN}
     unknown = {name: value for name, value in parameters.items() if name not in known}
     return next((name for name, value in unknown.items() if value != USUAL.get(name)), None)
 
@@ -124,9 +133,16 @@ class Histogram:
         self._share = parameters["colsample_bytree"]
         self._levels = parameters["quantised_levels"]
         names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
-        self._rules = np.array([parameters["min_child_samples"], *map(parameters.get, names)])
+        limits = [parameters["min_child_samples"], *map(parameters.get, names)]
+        self._rules = np.array([*limits, *category_rules(parameters)])
         self.how = f"forces quantised to {self._levels} levels, leaves in full precision"
-        self._bins = open_bins(features, parameters, seed=seed, threads=threads)
+        if categorical and team.size > 1:
+            raise RankforceError(
+                f"feature {feature_names[categorical[0]]!r} is categorical, which goes with "
+                "LightGBM's trees alone over several workers: choose engine='lightgbm'"
+            )
+        note_negative(features, feature_names, categorical)
+        self._bins = open_bins(features, parameters, categorical, seed=seed, threads=threads)
         edges = self._bins.edges
         most = int((edges.many + edges.has_nan).max(initial=1))
         self._frame = Frame(
@@ -161,8 +177,8 @@ class Histogram:
         if self._totals.shape != shape:
             self._totals = np.empty(shape, np.int64)
         many = self._bins.many[part.columns]
-        has_nan = self._bins.edges.has_nan[self._bins.columns[part.columns]]
-        growth = Growth(part, self._frame, many, has_nan, self._totals)
+        kind = self._bins.edges.kinds[self._bins.columns[part.columns]]
+        growth = Growth(part, self._frame, many, kind, self._totals)
         for attempt in range(ATTEMPTS):
             packed, steps = self._pack(part, lam, hess, keys, [self._seed, iteration, attempt])
             rules = np.concatenate([self._rules, steps])
@@ -210,20 +226,19 @@ class Histogram:
         return packed, np.array([step, step_hess])
 
     def _make_tree(self, part: Part, growth: Growth, rules: Floats) -> Tree:
-        count, edges = growth.count, self._bins.edges
-        column, bin_, nan_left, left, right = growth.nodes[: count - 1].T
-        column = part.columns[column]
-        growth.nodes[: count - 1, 0] = column  # for rows that are not in the bag
-        feature = self._bins.columns[column]
+        nodes = growth.nodes[: growth.count - 1]
+        nodes[:, 0] = part.columns[nodes[:, 0]]  # for rows that are not in the bag
+        column, last, nan_left, left, right = nodes[:, : kernels.SET].T
         return describe(
-            feature,
-            edges.ends[edges.starts[feature] + bin_],
-            edges.has_nan[feature],
+            self._bins.edges,
+            self._bins.columns[column],
+            last,
+            sets=nodes[:, kernels.SET :],
             nan_left=nan_left,
             left=left.copy(),
             right=right.copy(),
-            worth=growth.worth[: count - 1],
-            ends=growth.leaves[:count, [kernels.FORCE, kernels.HESSIAN, kernels.COUNT]],
+            worth=growth.worth[: growth.count - 1],
+            ends=growth.leaves[: growth.count, [kernels.FORCE, kernels.HESSIAN, kernels.COUNT]],
             steps=(rules[-2], rules[-1]),
         )
 
@@ -237,7 +252,24 @@ class Histogram:
         return leaf
 
 
-def open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, threads: int) -> Binned:
+def category_rules(parameters: Mapping[str, Any]) -> list[float]:
+    """How sets of categories are found: as `kernels.growing` has them.
+
+    >>> category_rules({"cat_l2": 1.0})
+    [10.0, 1.0, 32, 4, 100]
+    """
+    every = zip(CATEGORIES.items(), USUAL_CATEGORIES, strict=True)
+    return [read(parameters.get(name, usual)) for (name, read), usual in every]
+
+
+def open_bins(
+    features: Any,
+    parameters: Mapping[str, Any],
+    categorical: Collection[int] = (),
+    *,
+    seed: int,
+    threads: int,
+) -> Binned:
     """The features in bins, if they are not; engines on the same features share them."""
     if isinstance(features, Binned):
         return features
@@ -245,10 +277,10 @@ def open_bins(features: Any, parameters: Mapping[str, Any], *, seed: int, thread
     given = {name: BINNING[name](parameters.get(name, value)) for name, value in usual.items()}
     most, sample, bin_seed = given.values()
 
-    def make(features: Any) -> Binned:
-        return make_bins(features, most=most, sample=sample, seed=bin_seed, threads=threads)
+    def make(features: Any, categorical: Collection[int]) -> Binned:
+        how = {"most": most, "sample": sample, "seed": bin_seed, "threads": threads}
+        return make_bins(features, **how, categorical=categorical)
 
-    found: Binned = binned(
-        make, given | {"engine": "histogram", "feature_pre_filter": False}, features
-    )
+    key = given | {"engine": "histogram", "feature_pre_filter": False}
+    found: Binned = binned(make, key, features, categorical)
     return found

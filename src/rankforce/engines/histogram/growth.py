@@ -46,20 +46,20 @@ class Growth:
         part: Part,
         frame: Frame,
         many: NDArray[np.int64],
-        has_nan: NDArray[np.int64],
+        kind: NDArray[np.int64],
         totals: NDArray[np.int64],
     ) -> None:
         rows, blocks, most = len(part.rows), len(part.edge) - 1, frame.most
         self.count = 1  # leaves
         self.order = np.empty(rows, np.int32)
         self.leaves = np.empty((most, 6), np.int64)
-        self.nodes = np.empty((most - 1, 5), np.int64)
+        self.nodes = np.empty((most - 1, kernels.SET + kernels.WORDS), np.int64)
         self.worth = np.empty((most - 1, 4))
         self._part, self._frame, self._totals = part, frame, totals
-        self._many, self._has_nan = many, has_nan
+        self._many, self._kind = many, kind
         self._spare = np.empty(rows, np.int32)
         self._gains = np.empty((blocks, most))
-        self._splits = np.empty((blocks, most, 5), np.int64)
+        self._splits = np.zeros((blocks, most, kernels.SET + kernels.WORDS), np.int64)
         self._parents = np.empty((most, 2), np.int64)
         self._blocks = range(blocks)
 
@@ -71,7 +71,7 @@ class Growth:
             self._grow_in_steps(packed, rules, threads, team)
         else:
             self.count = kernels.grow(
-                frame.most, frame.deepest, part.bins, part.edge, packed, self._many, self._has_nan,
+                frame.most, frame.deepest, part.bins, part.edge, packed, self._many, self._kind,
                 frame.shift, frame.chunk, rules, self.order, self._spare, self.leaves,
                 self._totals, self._gains, self._splits, self.nodes, self._parents, self.worth,
             )  # fmt: skip
@@ -109,7 +109,7 @@ class Growth:
         def examine(block: int) -> None:
             kernels.examine(
                 block, leaf, other, self._part.bins, self._part.edge, packed, self.order,
-                self._many, self._has_nan, self._frame.shift, self._frame.chunk, rules,
+                self._many, self._kind, self._frame.shift, self._frame.chunk, rules,
                 self.leaves, self._totals, self._gains, self._splits,
             )  # fmt: skip
 
@@ -131,7 +131,7 @@ class Growth:
 
         def weigh(block: int) -> None:
             kernels.weigh(
-                block, leaf, other, smaller, self._part.edge, self._many, self._has_nan,
+                block, leaf, other, smaller, self._part.edge, self._many, self._kind,
                 self._frame.shift, rules, self.leaves, self._totals, self._gains, self._splits,
             )  # fmt: skip
 

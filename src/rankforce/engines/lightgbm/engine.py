@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankforce.common.errors import RankforceError
-from rankforce.common.notes import note
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
 from rankforce.common.types import Floats
 from rankforce.data.binned import Binned
 from rankforce.data.sources import in_memory
 from rankforce.engines.base import Grown
-from rankforce.engines.codes import with_ends
+from rankforce.engines.codes import note_negative, with_ends
 from rankforce.engines.constraints import MONOTONE, for_features
 from rankforce.engines.lightgbm.binned import make_dataset, own_bins
 from rankforce.engines.lightgbm.details import in_forces, with_counts
@@ -84,7 +83,7 @@ class LightGBM:
         self._features = features = features if is_binned else in_memory(features)
         lgb = import_lightgbm()
         THREADS.note_lost(threads)
-        if not is_binned:
+        if not is_binned:  # its own words come at no verbosity
             note_negative(features, feature_names, categorical)
         self._seed = seed
         self._threads = threads
@@ -276,11 +275,3 @@ def check_rows(rows: int) -> None:
             f"LightGBM counts up to {MOST_ROWS:,} documents of all workers, not {rows:,}: train on "
             "fewer of them"
         )
-
-
-def note_negative(features: Any, names: list[str], categorical: list[int]) -> None:
-    """Say which categories LightGBM does not take as such; its own words come at no verbosity."""
-    found = {c: int(np.count_nonzero(features[:, c] <= -1.0)) for c in categorical}
-    named = [f"{names[c]!r} ({count} rows)" for c, count in found.items() if count]
-    if named:
-        note(f"categories below 0 count as missing values: in {', '.join(named)}")

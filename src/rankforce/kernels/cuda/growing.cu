@@ -5,7 +5,8 @@
 //   count_rows   histograms of the smaller half of each, 4 bytes of 32 columns a step
 //   find_splits  histograms of the larger half by subtraction, the best split of both
 //   plan_round   which leaves are split next: those that could still be in the tree
-// Sums are of integers: they are exact, and no order of blocks changes them.
+// Sums are of integers: they are exact, and no order of blocks changes them. Columns of categories
+// are there only where WITH_CODES is 1.
 //
 // Cost of a round, for r rows in the leaves that are split, c columns, b bins and p leaves: r * (8 +
 // 32 + 4) bytes in part_rows (a sector for the bin of a row); r/2 * (c + 8) bytes and r/2 * c
@@ -18,7 +19,9 @@ constexpr int GROUP = 32;  // columns whose bins of a row stand side by side
 constexpr int LAST = 4 * LAST_QUADS;  // those of the last group, some of them may be no columns
 constexpr int SIZE = BINS * (GROUP * (GROUPS - 1) + LAST);  // of the histograms of a leaf
 constexpr double TINY = 1e-15;  // a hessian below it divides nothing
-enum { HAS_NAN = 1, DRAWN = 2 };
+constexpr int SET = 4;          // words of a set of bins
+constexpr int CODED = -1;       // in place of the last bin that goes left: a set does
+enum { HAS_NAN = 1, IS_CODED = 2, DRAWN = 4 };
 
 // A leaf, or what was one before it was split.
 struct Node {
@@ -51,7 +54,7 @@ struct Item {
 
 // Where a row that is walked goes on from a node.
 struct Step {
-    int column, bin, child, leaf;  // bin: and 65536 if NaN goes left; leaf: or -1
+    int column, bin, child, leaf;  // bin: and 65536 if NaN goes left, or CODED; leaf: or -1
 };
 
 struct State {
@@ -63,7 +66,7 @@ struct State {
 struct Grow {
     const unsigned char* bins;  // group by group, in each row by row
     const int* many;            // bins of each column, which is the number of NaN's
-    const int* kind;            // of each column: HAS_NAN, DRAWN
+    const int* kind;            // of each column: HAS_NAN, IS_CODED, DRAWN
     const int* bag;             // rows that are in; none if all are
     const Bits* keys;           // of the rows' draws
     const float* lam;
@@ -78,6 +81,7 @@ struct Grow {
     double* bound;  // the least gain on the way to each node, and its own
     int* child;    // of each node, 0 if it has none
     Split* splits;  // of each node and group
+    Bits* sets;     // of each of these, bins that go left; none without columns of categories
     Pair* pairs;
     Item* parts;
     Item* counts;
@@ -93,6 +97,7 @@ struct Grow {
     Bits key;       // of this tree's draws
     Whole workers;  // blocks that count rows
     double least_rows, least_weight, least_gain, l1, l2;
+    double smooth, codes_l2, most_codes, most_alone, group_rows;  // of categories
 };
 
 // What leaves are worth in the end.
@@ -107,7 +112,7 @@ struct Leaves {
     double rate;
 };
 
-constexpr int RESULT = 8;
+constexpr int RESULT = WITH_CODES ? 8 + SET : 8;  // the last are the bins that go left
 enum { DONE, LEAVES, ROUNDS, LARGEST, LARGEST_HESSIAN };
 enum { COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT };
 
@@ -133,7 +138,17 @@ __device__ inline double step_hess_of(const Grow& grow) {
     return widened(grow.largest[1]) / (double)grow.levels;
 }
 
-__device__ inline bool goes_left(int b, int many, int bin, bool nan_left) {
+__device__ inline Bits* set_at(const Grow& grow, int node, int group) {
+    return grow.sets + ((Whole)node * GROUPS + group) * SET;
+}
+
+// Whether a row with bin `b` goes left at a node; `many` is the bin of NaN.
+__device__ inline bool goes_left(
+    const Grow& grow, int node, int column, int b, int many, int bin, bool nan_left
+) {
+    if (WITH_CODES && bin == CODED) {
+        return set_at(grow, node, column / GROUP)[b >> 6] >> (b & 63) & 1;
+    }
     return b == many ? nan_left : b <= bin;
 }
 

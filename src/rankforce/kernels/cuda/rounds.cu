@@ -255,11 +255,15 @@ __device__ void tell_tree(const Grow& grow, const Play& play, int leaves) {
         own[FORCE] = node.force;
         own[HESSIAN] = node.second;
         own[COUNT] = node.end - node.begin;
+        for (int w = 0; WITH_CODES && w < SET; ++w) {
+            own[COUNT + 1 + w] = (Whole)set_at(grow, number, node.column / GROUP)[w];
+        }
     }
     __syncthreads();
     for (int n = threadIdx.x; n < state.nodes; n += blockDim.x) {
         Node& node = grow.nodes[n];
-        grow.steps[n] = Step{node.column, node.bin | node.nan_left << 16, grow.child[n], node.leaf};
+        int bin = WITH_CODES && node.bin == CODED ? CODED : node.bin | node.nan_left << 16;
+        grow.steps[n] = Step{node.column, bin, grow.child[n], node.leaf};
         int up = n;
         while (up >= 0 && grow.nodes[up].leaf < 0) up = grow.nodes[up].parent;
         node.home = up < 0 ? -1 : grow.nodes[up].leaf;  // -1: it was split

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(PART_THREADS) part_rows(Grow grow) {
 #pragma unroll
         for (int j = 0; j < PART_EACH; ++j) {
             int b = row[j] < 0 ? 0 : bins[(Whole)row[j] * width];
-            bool goes = goes_left(b, many, node.bin, node.nan_left);
+            bool goes = goes_left(grow, number, node.column, b, many, node.bin, node.nan_left);
             left[j] = __ballot_sync(~0u, row[j] >= 0 && goes);
             right[j] = __ballot_sync(~0u, row[j] >= 0 && !goes);
             lefts += __popc(left[j]);
@@ -139,7 +139,9 @@ __global__ void __launch_bounds__(ROW_THREADS) walk_bins(Grow grow) {
         Step step = grow.steps[0];
         while (is_done && step.leaf < 0) {
             int b = bins_at(grow, step.column / GROUP, row)[step.column % GROUP];
-            bool goes = goes_left(b, grow.many[step.column], step.bin & 65535, step.bin >> 16);
+            bool is_coded = WITH_CODES && step.bin == CODED;
+            int bin = is_coded ? CODED : step.bin & 65535, many = grow.many[step.column];
+            bool goes = goes_left(grow, node, step.column, b, many, bin, step.bin >> 16);
             node = step.child + !goes;
             step = grow.steps[node];
         }

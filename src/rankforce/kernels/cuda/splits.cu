@@ -1,59 +1,10 @@
 // The best split of new leaves. A block has a pair of them and a group of columns; a thread has one
 // column and some bins in a row: it adds them up, learns what is before them, and looks at each.
 
-// Gains must not depend on what a compiler makes of them: operations as in kernels/growing.py.
-__device__ inline double worth(double force, double second, double l1, double l2) {
-    double size = fmax(__dadd_rn(fabs(force), -l1), 0.0), below = __dadd_rn(second, l2);
-    return below > TINY ? __ddiv_rn(__dmul_rn(size, size), below) : 0.0;
-}
-
-// What a leaf is worth, and the least sum of hessians that a side may have.
-struct Limits {
-    double step, step_hess, whole;
-    Whole force, second, least;
-};
-
-__device__ inline Limits limits_of(const Grow& grow, Whole force, Whole second, int count) {
-    Limits limits;
-    limits.step = step_of(grow);
-    limits.step_hess = step_hess_of(grow);
-    limits.force = force;
-    limits.second = second;
-    double own = __dmul_rn((double)force, limits.step);
-    double own_hess = __dmul_rn((double)second, limits.step_hess);
-    limits.whole = __dadd_rn(worth(own, own_hess, grow.l1, grow.l2), grow.least_gain);
-    // Rows on a side are told from its share of the hessians, rounded.
-    double rows = __dmul_rn(__dadd_rn(grow.least_rows, -0.5), (double)max(second, (Whole)1));
-    double least = ceil(__ddiv_rn(rows, (double)count));
-    double weight = limits.step_hess > 0.0 ? ceil(__ddiv_rn(grow.least_weight, limits.step_hess)) : 0.0;
-    limits.least = (Whole)fmax(fmax(least, weight), 0.0);
-    return limits;
-}
-
-struct Best {
-    double gain;
-    int code;  // column, NaN's side and bin: of equal gains the first
-    Whole left;
-};
-
-__device__ inline void look(
-    const Grow& grow, const Limits& limits, Whole left, int code, Best& best
+// The best of all threads of a block, written to `into` by the one that has it: its code, or -1.
+__device__ int write_best(
+    const Grow& grow, const Best& best, int first_column, double* gains, int* codes, Split* into
 ) {
-    Whole second = left & 0xffffffffll, force = (left - second) >> 32;
-    Whole rest = limits.second - second;
-    if (min(second, rest) < limits.least) return;
-    double one = worth(__dmul_rn((double)force, limits.step),
-                       __dmul_rn((double)second, limits.step_hess), grow.l1, grow.l2);
-    double two = worth(__dmul_rn((double)(limits.force - force), limits.step),
-                       __dmul_rn((double)rest, limits.step_hess), grow.l1, grow.l2);
-    double gain = __dadd_rn(__dadd_rn(one, two), -limits.whole);
-    if (gain > best.gain || (gain == best.gain && gain > 0.0 && code < best.code)) {
-        best = Best{gain, code, left};
-    }
-}
-
-// The best of all threads of a block, written to `into` by the one that has it.
-__device__ void write_best(const Best& best, int first_column, double* gains, int* codes, Split* into) {
     int t = threadIdx.x;
     gains[t] = best.gain;
     codes[t] = best.code;
@@ -77,9 +28,15 @@ __device__ void write_best(const Best& best, int first_column, double* gains, in
         split.nan_left = best.code >> 8 & 1;
         split.bin = best.code & 255;
         split.unused = 0;
+        if (WITH_CODES && best.gain > 0.0 && grow.kind[split.column] & IS_CODED) {
+            split.nan_left = 0;
+            split.bin = CODED;
+        }
         *into = split;
     }
+    int code = gains[0] > 0.0 ? codes[0] : -1;
     __syncthreads();  // the next use the same memory
+    return code;
 }
 
 // The best split of a leaf by a group of columns, whose histograms are `own`.
@@ -99,20 +56,32 @@ __device__ void split_leaf(
     Best best = {0.0, 1 << 30, 0};
     int whole = group * GROUP + column;
     int kind = whole < grow.columns ? grow.kind[whole] : 0;
-    if (is_used && kind & DRAWN) {
+    if (is_used && kind & DRAWN && !(kind & IS_CODED)) {
         int many = grow.many[whole];
         Whole at = 0, missing = kind & HAS_NAN ? own[many * width + column] : 0;
         for (int s = 0; s < segment; ++s) at += sums[s * width + column];
         for (int b = segment * length; b < (segment + 1) * length && b < many; ++b) {
             at += own[b * width + column];
             // With NaN on the right, all values on the left is a split as well.
-            if (b < many - 1 || kind & HAS_NAN) look(grow, limits, at, column << 9 | b, best);
+            if (b < many - 1 || kind & HAS_NAN) look(grow, limits, at, column << 9 | b, grow.l2, best);
             if (b < many - 1 && kind & HAS_NAN) {
-                look(grow, limits, at + missing, column << 9 | 256 | b, best);
+                look(grow, limits, at + missing, column << 9 | 256 | b, grow.l2, best);
             }
         }
     }
-    write_best(best, group * GROUP, gains, codes, grow.splits + (Whole)number * GROUPS + group);
+    Codes room = codes_at((unsigned char*)(codes + SPLIT_THREADS));
+    for (int c = 0; WITH_CODES && c < width && group * GROUP + c < grow.columns; ++c) {
+        int other = grow.kind[group * GROUP + c];
+        if (!(other & IS_CODED && other & DRAWN)) continue;
+        look_at_codes(grow, limits, own + c, width, grow.many[group * GROUP + c], c, room, best);
+    }
+    Split* into = grow.splits + (Whole)number * GROUPS + group;
+    int code = write_best(grow, best, group * GROUP, gains, codes, into);
+    if (!WITH_CODES || code < 0) return;
+    int c = code >> 9;
+    if (!(grow.kind[group * GROUP + c] & IS_CODED)) return;
+    int many = grow.many[group * GROUP + c];
+    write_set(grow, limits, own + c, width, many, code, room, set_at(grow, number, group));
 }
 
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) find_splits(Grow grow) {

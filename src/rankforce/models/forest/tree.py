@@ -66,6 +66,22 @@ class Tree:
         return dataclasses.replace(self, leaf_value=leaf_value, shrinkage=rate, lines=kept)
 
 
+def pack_sets(sets: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Sets of codes as `Tree.sets` and `Tree.words`.
+
+    >>> [part.tolist() for part in pack_sets([np.array([0, 3]), np.array([33])])]
+    [[0, 1, 3], [9, 0, 2]]
+    """
+    words = []
+    for codes in sets:
+        own = np.zeros(int(codes.max()) // 32 + 1, np.int64)
+        np.bitwise_or.at(own, codes // 32, 1 << codes % 32)
+        words.append(own)
+    if not words:
+        return _no_ints(), _no_ints()
+    return _starts(list(map(len, words))), np.concatenate(words)
+
+
 class Nodes(NamedTuple):
     """Arrays of a forest, for the kernels."""
 
