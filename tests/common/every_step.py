@@ -18,7 +18,6 @@ from rankforce.formats.letor_pieces import mapper
 
 PLACES = re.compile(r"rankforce.common.(pool|threads)\.py$|concurrent.futures|threading\.py$")
 HANGS = 10.0  # seconds
-threads.ROWS = 1
 
 
 class Press:
@@ -47,7 +46,7 @@ def own_pool() -> list[int]:
 
 def kept_pool() -> list[int]:
     """The pool that training uses."""
-    return threads.run_rows(lambda first, last: first, 4, 2)
+    return threads.run_rows(lambda first, last: first, 4, 2, at_once=1)
 
 
 def press_everywhere(use: Callable[[], list[int]]) -> int:
