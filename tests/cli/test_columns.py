@@ -180,7 +180,6 @@ def test_runs_and_scores_through_standard_input(folder: Path, tmp_path: Path) ->
     assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.slow
 def test_a_real_pipe(folder: Path) -> None:
     command = [sys.executable, "-m", "rankforce", "predict", "--model", folder / "txt"]
     given = (folder / "train.txt").read_bytes()

@@ -101,7 +101,6 @@ def test_scores_in_place_of_a_model(folder: Path) -> None:
     assert json.loads(shown(*scores, *options))["norm"] == "none"
 
 
-@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_plain_bars(folder: Path) -> None:
     answer = run(*model(folder), "--query", "4", PYTHONIOENCODING="ascii")
     assert answer.returncode == 0

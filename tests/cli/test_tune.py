@@ -22,7 +22,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.slow
 def test_tune_then_train(folder: Path) -> None:
     given = ("--train", "a.txt", "--valid", "b.txt", "--objective", "lambdagap-x+", "-k", "5")
     answer = run_inside("tune", *given, *QUICK, "--trials", "3", "--plot", "--out", "t", cwd=folder)

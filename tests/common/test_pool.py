@@ -134,7 +134,6 @@ def test_ctrl_c_does_not_wait_for_what_has_not_begun() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-@pytest.mark.slow
 def test_ctrl_c_at_every_step_leaves_nothing_that_hangs() -> None:
     command = [sys.executable, "-m", "tests.common.every_step"]
     with heard():

@@ -105,7 +105,6 @@ def test_a_sample_is_the_same_in_every_order_of_queries() -> None:
             assert two.curves.series[name][key] == pytest.approx(values, rel=1e-6), (name, key)
 
 
-@pytest.mark.slow
 def test_threads_do_not_change_what_is_recorded() -> None:
     one, two = rf.Recorder(every=2), rf.Recorder(every=2)
     trained(one, threads=1)
@@ -158,7 +157,6 @@ def test_records_from_before_contributions_had_signs_are_those_by_size() -> None
     }
 
 
-@pytest.mark.slow
 def test_a_run_that_goes_on_keeps_what_was_recorded(tmp_path: Path) -> None:
     whole = rf.Recorder(["pairs", "rank_changes"], every=2)
     trained(whole)

@@ -29,7 +29,6 @@ def test_replayed_on_other_data() -> None:
         assert curves.series["metrics"]["NDCG@5"][number] == pytest.approx(mean)
 
 
-@pytest.mark.slow
 def test_the_number_of_points_is_bounded() -> None:
     assert len(rf.diagnose(trained(trees=60, num_leaves=2), OTHER, what="pairs").trees) <= 26
 

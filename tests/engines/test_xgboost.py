@@ -147,7 +147,6 @@ def test_level_by_level_is_the_same_tree_where_depth_alone_bounds_it(depth: int)
     assert levels.predict(VALID) == pytest.approx(best.predict(VALID), abs=1e-9)
 
 
-@pytest.mark.slow
 def test_settings_mean_what_they_mean() -> None:
     gains = [tree.details["gain"] for tree in fit(min_split_gain=8.0).model_.trees]
     assert min(gain.min() for gain in gains) >= 8.0
@@ -246,7 +245,6 @@ def test_missing_values_of_categories_go_either_way() -> None:
 
 
 @needs_pages
-@pytest.mark.slow
 def test_pages_on_disk_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other tests have folders in the usual
     data = rf.RankingData(Elsewhere(TRAIN.features), TRAIN.labels, group=TRAIN.group)
@@ -291,7 +289,6 @@ def test_only_missing_values_tell_documents_apart() -> None:
 # Everything else does not care who grew the trees
 
 
-@pytest.mark.slow
 def test_the_rest_of_the_toolkit(tmp_path: Path) -> None:
     recorder = rf.Recorder(every=3)
     ranker = rf.Ranker(**PARAMS).fit(TRAIN, eval_set=[VALID], callbacks=[recorder])
@@ -333,7 +330,6 @@ def test_committees_bases_and_early_stopping(tmp_path: Path) -> None:
             assert loaded.scorer.kind == {"lightgbm": "forest", "xgboost": "xgboost"}[upper]
 
 
-@pytest.mark.slow
 def test_a_model_changes_its_form_in_place(tmp_path: Path) -> None:
     for engine, file in (
         ("xgboost", "model.json"),

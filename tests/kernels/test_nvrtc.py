@@ -135,10 +135,7 @@ def check(architecture: str, launches: Callable[[Recorder], None]) -> int:
     return len(every)
 
 
-@pytest.mark.parametrize(
-    "launches",
-    [pytest.param(one, marks=pytest.mark.slow if one == "forces" else []) for one in LAUNCHES],
-)
+@pytest.mark.parametrize("launches", LAUNCHES)
 @pytest.mark.parametrize(
     "architecture",
     [pytest.param(one, marks=[] if one == "sm_90" else pytest.mark.slow) for one in ARCHITECTURES],

@@ -59,7 +59,6 @@ def test_the_mean_over_many_seeds() -> None:
     assert np.abs(ours.mean(axis=0)).max() > 20.0 * error.max()
 
 
-@pytest.mark.slow
 def test_training_reaches_what_lightgbm_reaches() -> None:
     train, test = (rf.make_data("mslr", queries=80, seed=seed) for seed in (0, 1))
     theirs = lgb.LGBMRanker(objective="rank_xendcg", verbose=-1, n_jobs=1, **QUICK)

@@ -145,7 +145,6 @@ class TestTheirObjects:
         with pytest.raises(ValueError, match="query 'a', document 'bad': the score is nan"):
             as_run(run)
 
-    @pytest.mark.slow
     def test_ranx_one_for_the_other(self, ranx: Any) -> None:
         with pytest.raises(ValueError, match=r"run is of the type ranx\..*Qrels: expected a path"):
             as_run(ranx.Qrels(QRELS))
@@ -154,7 +153,6 @@ class TestTheirObjects:
         with pytest.raises(ValueError, match="run holds no queries"):
             as_run(ranx.Run())
 
-    @pytest.mark.slow
     def test_ranx_frames(self, ranx: Any) -> None:
         assert as_run(ranx.Run(RUN).to_dataframe()) == RUN
         assert as_qrels(ranx.Qrels(QRELS).to_dataframe()) == QRELS

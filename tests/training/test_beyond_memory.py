@@ -62,7 +62,6 @@ def test_the_trees_are_those_of_features_in_memory(more: dict[str, Any]) -> None
     assert (inside.predict(valid) == outside.predict(valid_away)).all()
 
 
-@pytest.mark.slow
 def test_lightgbm_takes_bins_too() -> None:
     data, valid = make_set(), make_set(20, seed=1)
     ranker = rf.Ranker("lambdarank-ndcg", engine="lightgbm", **USUAL)
@@ -118,7 +117,6 @@ def test_a_terminal_shows_how_far_it_is() -> None:
     assert seen[-1].startswith("features in bins: ")
 
 
-@pytest.mark.slow
 def test_members_of_a_committee_share_bins() -> None:
     data, valid = make_set(), make_set(20, seed=1)
     away, valid_away = elsewhere(data), elsewhere(valid)

@@ -89,7 +89,6 @@ def fit(run: dict[str, Any], folder: Any = None, **given: Any) -> rf.Ranker:
 # It learns
 
 
-@pytest.mark.slow
 def test_tiers_learn_from_both_sources() -> None:
     """Clicks get better by a tier of clicks, and grades as good as without (002, Table 1)."""
     data = rf.make_data("mslr", queries=80, seed=5)
@@ -112,7 +111,6 @@ def test_tiers_learn_from_both_sources() -> None:
     assert graded[1] > usual[1] + 0.03
 
 
-@pytest.mark.slow
 def test_explicit_pairs_are_learnt() -> None:
     """Most pairs come to stand as they were judged, without a look at any grade."""
     ranker = rf.Ranker("preferences", n_estimators=40, progress=False).fit(TRAIN)
