@@ -55,8 +55,9 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_there_are_several_blocks() -> None:
+def test_there_are_several_blocks_of_many_rows() -> None:
     assert BIG.rows > 2 * ROWS
+    assert ROWS > 10_000, "a file that was imported changed it"
 
 
 def text(run: dict[str, Any], threads: int, **given: Any) -> str:
