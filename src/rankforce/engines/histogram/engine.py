@@ -29,6 +29,7 @@ from rankforce.engines.shared_bins import binned
 from rankforce.engines.steps import find_steps
 from rankforce.kernels import bins as bin_kernels
 from rankforce.kernels import growing as kernels
+from rankforce.kernels.splits import COUNT, FORCE, HESSIAN, SET
 from rankforce.models.forest.tree import Tree
 
 # Settings of trees that it has, and parameters under LightGBM's names.
@@ -52,7 +53,7 @@ BINNING: dict[str, Callable[[Any], Any]] = {
     "data_random_seed": functools.partial(check_whole, "data_random_seed", least=0),
     "feature_pre_filter": bool,
 }
-# How sets of categories are found, and LightGBM's defaults, in the order of `kernels.growing`.
+# How sets of categories are found, and LightGBM's defaults, in the order of `kernels.splits`.
 CATEGORIES: dict[str, Callable[[Any], Any]] = {
     "cat_smooth": functools.partial(check_number, "cat_smooth", least=0.0),
     "cat_l2": functools.partial(check_number, "cat_l2", least=0.0),
@@ -228,17 +229,17 @@ class Histogram:
     def _make_tree(self, part: Part, growth: Growth, rules: Floats) -> Tree:
         nodes = growth.nodes[: growth.count - 1]
         nodes[:, 0] = part.columns[nodes[:, 0]]  # for rows that are not in the bag
-        column, last, nan_left, left, right = nodes[:, : kernels.SET].T
+        column, last, nan_left, left, right = nodes[:, :SET].T
         return describe(
             self._bins.edges,
             self._bins.columns[column],
             last,
-            sets=nodes[:, kernels.SET :],
+            sets=nodes[:, SET:],
             nan_left=nan_left,
             left=left.copy(),
             right=right.copy(),
             worth=growth.worth[: growth.count - 1],
-            ends=growth.leaves[: growth.count, [kernels.FORCE, kernels.HESSIAN, kernels.COUNT]],
+            ends=growth.leaves[: growth.count, [FORCE, HESSIAN, COUNT]],
             steps=(rules[-2], rules[-1]),
         )
 
@@ -253,7 +254,7 @@ class Histogram:
 
 
 def category_rules(parameters: Mapping[str, Any]) -> list[float]:
-    """How sets of categories are found: as `kernels.growing` has them.
+    """How sets of categories are found: as `kernels.splits` has them.
 
     >>> category_rules({"cat_l2": 1.0})
     [10.0, 1.0, 32, 4, 100]

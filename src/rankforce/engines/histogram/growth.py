@@ -15,6 +15,7 @@ from rankforce.common.team import Team, add_up
 from rankforce.common.threads import get_pool
 from rankforce.common.types import Floats
 from rankforce.kernels import growing as kernels
+from rankforce.kernels.splits import BEGIN, COUNT, END, FORCE, HESSIAN, SET, WORDS
 
 SMALL = 1 << 20  # values of rows and columns below which one thread grows a tree faster
 PARTED = 1 << 14  # rows of a leaf above which threads share them out
@@ -53,13 +54,13 @@ class Growth:
         self.count = 1  # leaves
         self.order = np.empty(rows, np.int32)
         self.leaves = np.empty((most, 6), np.int64)
-        self.nodes = np.empty((most - 1, kernels.SET + kernels.WORDS), np.int64)
+        self.nodes = np.empty((most - 1, SET + WORDS), np.int64)
         self.worth = np.empty((most - 1, 4))
         self._part, self._frame, self._totals = part, frame, totals
         self._many, self._kind = many, kind
         self._spare = np.empty(rows, np.int32)
         self._gains = np.empty((blocks, most))
-        self._splits = np.zeros((blocks, most, kernels.SET + kernels.WORDS), np.int64)
+        self._splits = np.zeros((blocks, most, SET + WORDS), np.int64)
         self._parents = np.empty((most, 2), np.int64)
         self._blocks = range(blocks)
 
@@ -82,7 +83,7 @@ class Growth:
     ) -> None:
         """Leaf by leaf, each in threads."""
         look = self._look if team.size == 1 else self._look_together
-        known = [kernels.FORCE, kernels.HESSIAN, kernels.COUNT]
+        known = [FORCE, HESSIAN, COUNT]
         self.leaves[0, known] = add_up(team, self.leaves[0, known])
         self.count, leaf, other, rows = 1, 0, -1, 0
         while True:
@@ -93,7 +94,7 @@ class Growth:
             )  # fmt: skip
             if leaf < 0:
                 return
-            other, rows = self.count, int(self.leaves[leaf, kernels.COUNT])
+            other, rows = self.count, int(self.leaves[leaf, COUNT])
             self._divide(block, leaf, other, threads)
             self.count += 1
             if self.count == self._frame.most:
@@ -120,7 +121,7 @@ class Growth:
         threads: int, team: Team,
     ) -> None:  # fmt: skip
         """The same by the histograms of all workers, each of its own rows."""
-        seconds = self.leaves[:, kernels.HESSIAN]
+        seconds = self.leaves[:, HESSIAN]
         smaller = other if other >= 0 and seconds[other] < seconds[leaf] else leaf
 
         def fill(block: int) -> None:
@@ -137,7 +138,7 @@ class Growth:
 
         get_pool(threads).map(fill, self._blocks)
         fresh = self._totals[leaf if other < 0 else other]
-        own = self.leaves[smaller, kernels.END] - self.leaves[smaller, kernels.BEGIN]
+        own = self.leaves[smaller, END] - self.leaves[smaller, BEGIN]
         found = add_up(team, np.append(fresh, own))
         fresh[:] = found[:-1]
         if other >= 0:
@@ -146,16 +147,16 @@ class Growth:
 
     def _count_together(self, leaf: int, other: int, rows: int, team: Team) -> None:
         """Count the rows of the last two leaves, whose histograms nobody needs."""
-        own = self.leaves[leaf, kernels.END] - self.leaves[leaf, kernels.BEGIN]
+        own = self.leaves[leaf, END] - self.leaves[leaf, BEGIN]
         self._set_counts(leaf, other, int(add_up(team, np.array([own]))[0]), rows)
 
     def _set_counts(self, one: int, other: int, count: int, rows: int) -> None:
-        self.leaves[one, kernels.COUNT] = count
-        self.leaves[other, kernels.COUNT] = rows - count
+        self.leaves[one, COUNT] = count
+        self.leaves[other, COUNT] = rows - count
 
     def _divide(self, block: int, leaf: int, other: int, threads: int) -> None:
         """Make two leaves of one."""
-        begin, end = self.leaves[leaf, : kernels.END + 1].tolist()
+        begin, end = self.leaves[leaf, : END + 1].tolist()
         parts = threads if end - begin > PARTED else 1
         bounds = np.linspace(begin, end, parts + 1).astype(np.int64)
         rows = (self._part.bins, self._part.edge, self._many, self.order, self._spare, self._splits)

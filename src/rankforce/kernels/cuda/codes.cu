@@ -1,4 +1,4 @@
-// Sets of codes of categories that go left, as `_scan_codes` of kernels/growing.py finds them: where
+// Sets of codes of categories that go left, as `_scan_codes` of kernels/splits.py finds them: where
 // there are few codes each by itself, else those with enough rows in an order, some of the first or
 // of the last. A thread has a bin; a block has one column after the other, since they are rare.
 

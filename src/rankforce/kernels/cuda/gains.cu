@@ -1,5 +1,5 @@
 // What splits gain. Gains must not depend on what a compiler makes of them: operations are those of
-// kernels/growing.py, one by one.
+// kernels/splits.py, one by one.
 
 __device__ inline double worth(double force, double second, double l1, double l2) {
     double size = fmax(__dadd_rn(fabs(force), -l1), 0.0), below = __dadd_rn(second, l2);
