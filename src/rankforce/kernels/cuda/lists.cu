@@ -1,5 +1,8 @@
 // Forces where no pair pushes: the cross entropy of NDCG of whole lists, and least squares; and the
 // norm of a sum of forces. In float64: there is no more to do than a few steps for each document.
+//
+// Cost of a list of n documents: n exponentials, n hashes and 4 n divisions of cross entropy, of
+// the others a few additions; hessians within leaves take n^2 compares of leaves.
 
 // Rows of `room` numbers each.
 struct Lists {

@@ -1,4 +1,7 @@
 // Ranks of a query's documents: best score first, ties by place.
+//
+// Cost for n documents: by counting n^2 compares, of 4 scores a load; by sorting n (log2 n)^2 / 4
+// compares of 8-byte keys, with (log2 n)^2 / 2 barriers.
 
 // Where other documents stand: before the own ones, among them or behind them.
 enum { BEFORE, AMONG, BEHIND };
