@@ -10,8 +10,10 @@ def installed(*names: str) -> dict[str, str]:
     return {name: _version(name) for name in names}
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # its build for processors alone
-        return version(f"{name}-cpu")
+def _version(own: str) -> str:
+    for name in (own, f"{own}-cpu"):  # its build for processors alone
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "not installed"  # a checkout that is run as it is
