@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 
 
 def installed(*names: str) -> dict[str, str]:
     """Version of each package."""
-    return {name: _version(name) for name in names}
+    there = {one.metadata["Name"]: one.version for one in distributions()}
 
+    def find(name: str) -> str:
+        # The second is its build for processors alone; a checkout may be run as it is.
+        return there.get(name) or there.get(f"{name}-cpu") or "not installed"
 
-def _version(own: str) -> str:
-    for name in (own, f"{own}-cpu"):  # its build for processors alone
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return "not installed"  # a checkout that is run as it is
+    return {name: find(name) for name in names}
