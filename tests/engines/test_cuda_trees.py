@@ -248,14 +248,14 @@ def test_records_are_those_of_the_source() -> None:
         declared = fields_of(text, name)
         assert [field for _, field in declared] == list(dtype.names), name
         assert {dtype[field].itemsize for field in dtype.names} == {8}
-    for name in ("Node", "Split", "Pair", "Item", "Step", "State"):
+    for name in ("Node", "Split", "Pair", "Entry", "Item", "Step", "State"):
         size = sum(sizes[kind] for kind, _ in fields_of(text, name))
         assert size == getattr(arrays, name.upper()), name
 
 
 def fields_of(text: str, name: str) -> list[tuple[str, str]]:
     """Types and names of a struct's fields."""
-    body = re.search(rf"struct {name} {{(.*?)\n}};", text, re.DOTALL)
+    body = re.search(rf"struct (?:__align__\(8\) )?{name} {{(.*?)\n}};", text, re.DOTALL)
     assert body is not None
     plain = " ".join(line.partition("//")[0] for line in body[1].splitlines())
     found = []

@@ -17,6 +17,7 @@ using std::min;
 #define __device__
 #define __global__
 #define __shared__
+#define __noinline__
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 

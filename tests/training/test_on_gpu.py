@@ -105,7 +105,7 @@ def test_rows_and_sums(device: str, which: str) -> None:
         for found, each in zip(sums, (lam, hess), strict=True):
             plain = np.bincount(expected, each.astype(np.float64), minlength=tree.leaves)
             assert found == pytest.approx(plain, abs=float(1e-9 * np.abs(each).max() * data.rows))
-        rows.move(leaf, tree.leaf_value)
+        rows.move(leaf, rows._device.upload(tree.leaf_value))
     scores = np.empty(data.rows)
     rows.get_scores(scores)
     assert (scores == ranker.predict(given)).all()

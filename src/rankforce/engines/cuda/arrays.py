@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.engines.cuda.bins import Groups
+from rankforce.engines.cuda.bins import GROUP, Groups
 from rankforce.kernels.cuda.launch import as_bytes
 
 FILES = (
@@ -20,14 +20,19 @@ FILES = (
     "splits.cu",
     "rounds.cu",
 )
-ROW_THREADS, PART_THREADS, PART_EACH = 256, 256, 8
-COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 1024, 256, 1024
+ROW_THREADS, PART_THREADS, PART_EACH = 256, 256, 4
+COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 512, 512, 1024
 PART_ROWS = PART_THREADS * PART_EACH
-# Bytes of a block: counts of warps and where both sides begin; a sum, a gain and a code a thread.
-PART_SHARED, SPLIT_SHARED = 4 * (2 * PART_THREADS // 32 + 2), 20 * SPLIT_THREADS
+# Bytes of a block: counts of warps and where both sides begin; sums of threads, gains and codes of
+# warps.
+PART_SHARED, SPLIT_SHARED = (
+    4 * (2 * PART_THREADS // 32 + 2),
+    8 * SPLIT_THREADS + 12 * SPLIT_THREADS // 32,
+)
 CODES_SHARED = SPLIT_SHARED + 24 * SPLIT_THREADS  # with columns of categories
+COPIED = 4 / 7  # of shared memory: copies of histograms that count_rows adds to
+COUNT_BLOCKS = 2  # of a multiprocessor
 LEAST_CHUNK = 1024  # rows that a block counts at least, where there are so many
-LEAST_BITS = 5  # of a bin: a histogram has as many words as threads count
 TRIED = 4  # leaves that may be split for each that is kept
 ROW_BYTES = 60  # of a row beside its bins, forces and scores among them
 MOST_SLOTS = 128 << 20  # bytes of histograms beyond those that there must be
@@ -38,10 +43,10 @@ COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT = range(8)
 
 _ADDRESS, _WHOLE, _NUMBER, _BITS = np.uint64, np.int64, np.float64, np.uint64
 _ARRAYS = (
-    "bins many kind bag keys lam hess largest packed order other slots nodes gain bound child "
-    "splits sets pairs parts counts state steps result leaf"
+    "bins many kind bag keys lam hess largest order other slots nodes gain bound child splits sets "
+    "pairs parts state steps result leaf"
 )
-_WHOLES = "rows count columns most deepest nodes_at_most slots_at_most levels"
+_WHOLES = "rows count columns most deepest nodes_at_most slots_at_most levels near"
 RULES = (
     *("least_rows", "least_weight", "least_gain", "l1", "l2"),
     *("smooth", "codes_l2", "most_codes", "most_alone", "group_rows"),
@@ -51,15 +56,15 @@ DRAWN = 4  # of columns, beside what bins they have
 GROW = np.dtype(
     [(name, _ADDRESS) for name in _ARRAYS.split()]
     + [(name, _WHOLE) for name in _WHOLES.split()]
-    + [("key", _BITS), ("workers", _WHOLE)]
+    + [("key", _BITS)]
     + [(name, _NUMBER) for name in RULES]
 )
 LEAVES_OF = np.dtype(
     [(name, _ADDRESS) for name in ("lam", "hess", "largest", "sums", "shared", "values")]
     + [("bits", _WHOLE), ("rate", _NUMBER)]
 )
-# Bytes of a Node, a Split, a Pair, an Item, a Step, and the State.
-NODE, SPLIT, PAIR, ITEM, STEP, STATE = 80, 40, 12, 8, 16, 40
+# Bytes of a Node, a Split, a Pair, an Entry, an Item, a Step, and the State.
+NODE, SPLIT, PAIR, ENTRY, ITEM, STEP, STATE = 80, 40, 12, 8, 8, 16, 32
 
 
 class Shape(NamedTuple):
@@ -67,6 +72,7 @@ class Shape(NamedTuple):
 
     macros: tuple[tuple[str, Any], ...]
     workers: int  # blocks that count rows
+    count_bytes: int  # of each of them, and 4 more a leaf
     blocks: int  # of 256 threads that fill the GPU
 
 
@@ -74,7 +80,12 @@ def make_shape(
     device: Any, groups: Groups, shift: int, few_rows: int, *, with_codes: bool
 ) -> Shape:
     """The shape of kernels for 2^shift bins, whose sums over `few_rows` have 16 bits."""
-    several = max(device.threads // COUNT_THREADS, 1) if shift < 8 else 1
+    warps, histogram = COUNT_THREADS // 32, 4 * GROUP << shift
+    # The rest of shared memory is what rows on their way come through.
+    copies = int(device.shared * COPIED) // (COUNT_BLOCKS * histogram)
+    copies = min(max(copies, 1), warps)
+    met = 4 * -(-warps // copies)  # rows that the same words take at once
+    unrolled = next((many for many in (8, 4, 2) if 2 * met * many <= few_rows), 1)
     macros = {
         "SHIFT": shift,
         "GROUPS": groups.number,
@@ -82,8 +93,9 @@ def make_shape(
         "FEW_ROWS": few_rows,
         "WITH_CODES": int(with_codes),
         "COUNT_THREADS": COUNT_THREADS,
-        "COUNT_BLOCKS": several,
-        "UNROLLED": 2 if few_rows < 512 or several > 1 else 4,
+        "COUNT_BLOCKS": COUNT_BLOCKS,
+        "COPIES": copies,
+        "UNROLLED": unrolled,
         "PART_THREADS": PART_THREADS,
         "PART_EACH": PART_EACH,
         "ROW_THREADS": ROW_THREADS,
@@ -92,7 +104,8 @@ def make_shape(
         "LEAST_CHUNK": LEAST_CHUNK,
     }
     blocks = device.processors * max(device.threads // ROW_THREADS, 1)
-    return Shape(tuple(macros.items()), device.processors * several, blocks)
+    workers, count_bytes = COUNT_BLOCKS * device.processors, copies * histogram + 4 * warps
+    return Shape(tuple(macros.items()), workers, count_bytes, blocks)
 
 
 class Arrays:
@@ -124,12 +137,10 @@ class Arrays:
             "sets": 8 * SET * self.nodes * groups.number if with_codes else 0,
             "pairs": PAIR * most,
             "parts": ITEM * pieces,
-            "counts": ITEM * (-(-rows // LEAST_CHUNK) + most + 1),
             "state": STATE,
             "steps": STEP * self.nodes,
-            "packed": 4 * rows,
-            "order": 4 * rows,
-            "other": 4 * rows,
+            "order": ENTRY * rows,
+            "other": ENTRY * rows,
         }
         self.kept = {
             name: device.empty(-(-count // 8), np.int64) for name, count in bytes_of.items()
@@ -141,8 +152,11 @@ class Arrays:
         self.leaf = self.kept["leaf"] = device.zeros(rows, np.int32)
         self.sums = device.zeros(2 * most, np.uint64)
         self.values = device.zeros(most, np.float64)
-        # Of plan_round: gains, four rows of integers, and whether slots are used.
-        self.shared = 24 * most + 8 + self.slots
+        # Of plan_round: gains, three rows of integers, and whether slots are used; with that room,
+        # of all nodes gains, bounds and children as well.
+        own, of_nodes = 20 * most + 4 + self.slots, 20 * self.nodes
+        self.is_near = own + of_nodes <= device.shared
+        self.shared = own + of_nodes * self.is_near
 
 
 def launch(

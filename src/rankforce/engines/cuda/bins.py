@@ -1,4 +1,4 @@
-"""Features in bins in the GPU's memory: 32 columns of a row side by side, a sector of memory."""
+"""Features in bins in the GPU's memory: row by row, so that a row is few sectors of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP = 32
 
 
 class Groups(NamedTuple):
-    """How columns stand: in full groups, and a last one that is as wide as a power of 2."""
+    """How columns are shared out: in full groups, and a last one as wide as a power of 2."""
 
     columns: int
     number: int  # of groups
@@ -38,25 +38,21 @@ def group_columns(columns: int) -> Groups:
 
 
 def upload_bins(device: Any, binned: Binned) -> Any:
-    """The bins of all rows, group by group."""
-    rows, groups = binned.shape[0], group_columns(len(binned.columns))
-    there = device.empty(rows * groups.width, np.uint8)
+    """The bins of all rows."""
+    rows, width = binned.shape[0], group_columns(len(binned.columns)).width
+    there = device.empty(rows * width, np.uint8)
     zeros = _bins_of_zero(binned)
-    step = block_rows(groups.width)
-    for group in range(groups.number):
-        width = GROUP if group < groups.number - 1 else groups.last
-        columns = range(GROUP * group, min(GROUP * (group + 1), groups.columns))
-        for first in range(0, rows, step):
-            last = min(first + step, rows)
-            block = np.zeros((last - first, width), np.uint8)
-            for j, column in enumerate(columns):
-                begin, far = int(binned.at[column]), int(binned.step[column])
-                own = binned.bins[begin + first * far : begin + (last - 1) * far + 1 : far]
-                block[:, j] = own
-                if zeros[column] >= 0:
-                    block[own == binned.many[column], j] = zeros[column]
-            begin = rows * GROUP * group
-            there[begin + first * width : begin + last * width] = device.upload(block.reshape(-1))
+    step = block_rows(width)
+    for first in range(0, rows, step):
+        last = min(first + step, rows)
+        block = np.zeros((last - first, width), np.uint8)
+        for column in range(len(binned.columns)):
+            begin, far = int(binned.at[column]), int(binned.step[column])
+            own = binned.bins[begin + first * far : begin + (last - 1) * far + 1 : far]
+            block[:, column] = own
+            if zeros[column] >= 0:
+                block[own == binned.many[column], column] = zeros[column]
+        there[first * width : last * width] = device.upload(block.reshape(-1))
     return there
 
 

@@ -19,7 +19,7 @@ from rankforce.engines.base import Grown
 from rankforce.engines.codes import note_negative
 from rankforce.engines.cuda import arrays
 from rankforce.engines.cuda.arrays import Arrays, launch, make_shape
-from rankforce.engines.cuda.bins import GROUP, group_columns
+from rankforce.engines.cuda.bins import group_columns
 from rankforce.engines.cuda.planted import Planted
 from rankforce.engines.cuda.rows import BinRows
 from rankforce.engines.histogram import engine as own
@@ -74,14 +74,13 @@ class CudaTrees:
         self.edges, self.columns = bins.edges, bins.columns
         most = min(parameters["num_leaves"], max(bins.shape[0], 2))
         bits = (int((bins.many + bins.edges.has_nan[self.columns]).max()) - 1).bit_length()
-        bits = max(bits, arrays.LEAST_BITS)
         groups = self.groups = group_columns(len(self.columns))
         self._check_leaves(most)
-        self.count_bytes = 4 * GROUP << bits  # of a histogram of a group
         # Columns of categories cost others nothing where there are none.
         coded = bool(np.isin(self.columns, self.edges.coded).any())
         few = few_rows(self._levels)
         self.shape = make_shape(self.device, groups, bits, few, with_codes=coded)
+        self.count_bytes = self.shape.count_bytes + 4 * most
         self.split_bytes = arrays.CODES_SHARED if coded else arrays.SPLIT_SHARED
         rows = bins.shape[0]
         needed = rows * (groups.width + arrays.ROW_BYTES) + arrays.MOST_SLOTS
@@ -102,7 +101,7 @@ class CudaTrees:
             "nodes_at_most": self.arrays.nodes,
             "slots_at_most": self.arrays.slots,
             "levels": self._levels,
-            "workers": self.shape.workers,
+            "near": self.arrays.is_near,
             **dict(zip(arrays.RULES, rules, strict=True)),
         }
         self._kinds: tuple[Any, Any] = None, None  # the columns that are drawn, here and there

@@ -67,7 +67,7 @@ class Planted:
         """Histograms and splits of new leaves, and what is split next."""
         engine, groups = self._engine, self._engine.groups.number
         engine.run("count_rows", engine.shape.workers, self._grow, shared=engine.count_bytes)
-        blocks = min(pairs * groups, engine.shape.blocks)
+        blocks = min(2 * pairs * groups, engine.shape.blocks)
         engine.run("find_splits", blocks, self._grow, shared=engine.split_bytes)
         engine.run("plan_round", 1, self._grow, shared=engine.arrays.shared)
 

@@ -2,22 +2,23 @@
 //
 // A tree grows in rounds, each of four kernels, and nothing is asked of the processor meanwhile:
 //   part_rows    rows of every leaf that is split: read once, written once to the other order
-//   count_rows   histograms of the smaller half of each, 4 bytes of 32 columns a step
+//   count_rows   histograms of the smaller half of each, 4 columns of a row a step
 //   find_splits  histograms of the larger half by subtraction, the best split of both
 //   plan_round   which leaves are split next: those that could still be in the tree
 // Sums are of integers: they are exact, and no order of blocks changes them. Columns of categories
 // are there only where WITH_CODES is 1.
 //
-// Cost of a round, for r rows in the leaves that are split, c columns, b bins and p leaves: r * (8 +
-// 32 + 4) bytes in part_rows (a sector for the bin of a row); r/2 * (c + 8) bytes and r/2 * c
-// additions in shared memory in count_rows; 24 * p * c * b bytes and 4 * p * c * b divisions in
-// find_splits; a comparison of each new leaf with every node in plan_round, and when the tree is done
-// a chain of as many steps as it has leaves.
+// Cost of a round, for r rows in the leaves that are split, c columns, b bins and p leaves: r * (16 +
+// 64) bytes in part_rows (of memory, two sectors for the bin of a row); r/2 * (c + 8 * c / 32) bytes
+// and r/2 * c additions in shared memory in count_rows; 32 * p * c * b bytes and 4 * p * c * b
+// divisions in find_splits; a comparison of each new leaf with every node in plan_round, and when the
+// tree is done a chain of as many steps as it has leaves.
 
 constexpr int BINS = 1 << SHIFT;
-constexpr int GROUP = 32;  // columns whose bins of a row stand side by side
+constexpr int GROUP = 32;  // columns that a block works on
 constexpr int LAST = 4 * LAST_QUADS;  // those of the last group, some of them may be no columns
-constexpr int SIZE = BINS * (GROUP * (GROUPS - 1) + LAST);  // of the histograms of a leaf
+constexpr int WIDTH = GROUP * (GROUPS - 1) + LAST;  // bytes of a row
+constexpr int SIZE = BINS * WIDTH;                  // of the histograms of a leaf
 constexpr double TINY = 1e-15;  // a hessian below it divides nothing
 constexpr int SET = 4;          // words of a set of bins
 constexpr int CODED = -1;       // in place of the last bin that goes left: a set does
@@ -47,6 +48,11 @@ struct Pair {
     int parent, child, slot;  // a slot for the smaller child; the larger one has the parent's
 };
 
+// A row in the order of leaves, and what it adds to sums.
+struct __align__(8) Entry {
+    int row, packed;  // force << 16 | hessian, in steps
+};
+
 // Some rows of a pair, or of a node, from the `first` of them on.
 struct Item {
     int of, first;
@@ -58,13 +64,13 @@ struct Step {
 };
 
 struct State {
-    int nodes, pairs, parts, counts, chunk, expanded, done, leaves, rounds;
+    int nodes, pairs, parts, expanded, done, leaves, rounds;
     int is_short;  // whether there was no room to split all leaves that could be in the tree
 };
 
 // Every field has 8 bytes, as in engines/cuda/arrays.py.
 struct Grow {
-    const unsigned char* bins;  // group by group, in each row by row
+    const unsigned char* bins;  // row by row
     const int* many;            // bins of each column, which is the number of NaN's
     const int* kind;            // of each column: HAS_NAN, IS_CODED, DRAWN
     const int* bag;             // rows that are in; none if all are
@@ -72,10 +78,9 @@ struct Grow {
     const float* lam;
     const float* hess;
     unsigned* largest;  // force and hessian, as bits
-    int* packed;        // force << 16 | hessian of each row, in steps
-    int* order;         // rows of leaves of even depth
-    int* other;         // and of odd depth
-    Whole* slots;       // histograms: force << 32 | hessian
+    Entry* order;       // rows of leaves of even depth
+    Entry* other;       // and of odd depth
+    Whole* slots;       // histograms: force << 32 | hessian, group by group, in each bin by bin
     Node* nodes;
     double* gain;   // of the best split of each node
     double* bound;  // the least gain on the way to each node, and its own
@@ -84,7 +89,6 @@ struct Grow {
     Bits* sets;     // of each of these, bins that go left; none without columns of categories
     Pair* pairs;
     Item* parts;
-    Item* counts;
     State* state;
     Step* steps;
     Whole* result;  // for the processor: RESULT words of the tree, of each node, of each leaf
@@ -94,8 +98,8 @@ struct Grow {
     Whole most, deepest;
     Whole nodes_at_most, slots_at_most;
     Whole levels;
-    Bits key;       // of this tree's draws
-    Whole workers;  // blocks that count rows
+    Whole near;  // whether plan_round has room for what it reads of all nodes in shared memory
+    Bits key;    // of this tree's draws
     double least_rows, least_weight, least_gain, l1, l2;
     double smooth, codes_l2, most_codes, most_alone, group_rows;  // of categories
 };
@@ -118,15 +122,13 @@ enum { COLUMN, BIN, NAN_LEFT, LEAF, GAIN, FORCE, HESSIAN, COUNT };
 
 __device__ inline int group_width(int group) { return group < GROUPS - 1 ? GROUP : LAST; }
 
-// The bins of a row in a group of columns.
-__device__ inline const unsigned char* bins_at(const Grow& grow, int group, int row) {
-    Whole before = grow.rows * GROUP * group;
-    return grow.bins + before + (Whole)row * group_width(group);
+__device__ inline const unsigned char* bins_of(const Grow& grow, int row) {
+    return grow.bins + (Whole)row * WIDTH;
 }
 
 __device__ inline Whole* slot_at(const Grow& grow, int slot) { return grow.slots + (Whole)slot * SIZE; }
 
-__device__ inline int* order_at(const Grow& grow, int depth) {
+__device__ inline Entry* order_at(const Grow& grow, int depth) {
     return depth & 1 ? grow.other : grow.order;
 }
 

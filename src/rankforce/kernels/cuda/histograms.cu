@@ -1,100 +1,156 @@
 // Histograms of the smaller halves of leaves that were split.
 //
-// In shared memory a word has the sums of a bin and a column, force << 16 | hessian, words of the 32
-// columns of a bin side by side: a column is a bank. A lane has 4 columns of a row, and lanes of
-// other rows begin with others of the 4, so that at no time two lanes of a warp want the same bank.
-// Groups with fewer columns stand there several times, once for each set of rows. Before a word can
-// overflow, it is moved to 64 bits in registers: those of a block go to memory once an item.
+// These rows, one half behind the other, are dealt out evenly: a block has a group of columns, and
+// rows of one half or of several. In shared memory a word has the sums of a bin and a column, force
+// << 16 | hessian, words of the 32 columns of a bin side by side: a column is a bank. A lane has 4
+// columns of a row, and lanes of other rows begin with others of the 4, so that at no time two lanes
+// of a warp want the same bank. Groups with fewer columns stand there several times, once for each
+// set of rows. All that stands there as often as there are copies, and a warp has one of them. Before
+// a word can overflow, copies are added up and moved to memory, to 64 bits.
+//
+// What a row adds is on its way from memory while the rows before it are added: its number and force
+// come two batches ahead, its bins one.
 
 constexpr int WORDS = BINS * GROUP;
-constexpr int EACH = WORDS / COUNT_THREADS;  // words of a thread
+constexpr int COUNT_WARPS = COUNT_THREADS / WARP;
+constexpr int TURNS = 4;  // rows of a step of a warp that the same words take
+// Rows of a batch that the same words take, and batches whose sums 16 bits hold.
+constexpr int MET = (COUNT_WARPS + COPIES - 1) / COPIES * TURNS * UNROLLED;
+constexpr int BATCHES = FEW_ROWS / MET;
+static_assert(BATCHES > 0, "too few rows fit into 16 bits");
+// What it takes to move the sums of a half, in rows.
+constexpr int MOVED = 512;
+// Of a full group, and of the last one: rows are read whatever the number of columns is.
+constexpr int FULL_COST = 8, LAST_COST = LAST_QUADS < 6 ? LAST_QUADS + 2 : 8;
 
-template <int QUADS>
-__device__ inline void count_strip(
-    const Grow& grow, int group, const int* order, int first, int end, unsigned* small
-) {
-    constexpr int AT_ONCE = WARP / QUADS;  // rows of a warp
-    int quad = lane() % QUADS, own = lane() / QUADS, turn = own & 3;
-    const unsigned char* bins = bins_at(grow, group, 0) + 4 * quad;
-    unsigned* words = small + (own >> 2) * 4 * QUADS + 4 * quad;
-    int step = warps() * AT_ONCE;
-    for (int i = first + warp() * AT_ONCE + own; i < end; i += step * UNROLLED) {
-        unsigned four[UNROLLED], force[UNROLLED];
-        int row[UNROLLED];
-#pragma unroll
-        for (int u = 0; u < UNROLLED; ++u) row[u] = i + u * step < end ? order[i + u * step] : -1;
-#pragma unroll
-        for (int u = 0; u < UNROLLED; ++u) {
-            if (row[u] < 0) continue;
-            four[u] = *(const unsigned*)(bins + (Whole)row[u] * (4 * QUADS));
-            force[u] = (unsigned)grow.packed[row[u]];
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLLED; ++u) {
-            if (row[u] < 0) continue;
-#pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                int feature = (k + turn) & 3;
-                int b = four[u] >> 8 * feature & 255;
-                atomicAdd(words + b * GROUP + feature, force[u]);
-            }
-        }
-    }
+// Rows of the smaller half of a pair.
+struct Half {
+    const Entry* rows;
+    int count, slot;
+};
+
+__device__ inline Half half_of(const Grow& grow, int p) {
+    Pair pair = grow.pairs[p];
+    bool is_root = pair.parent < 0;
+    const Node& node = grow.nodes[is_root ? 0 : pair.parent];
+    int begin = node.begin, end = node.end, middle = begin + node.lefts;
+    if (!is_root) (is_left_smaller(node) ? end : begin) = middle;
+    return Half{order_at(grow, node.depth + !is_root) + begin, end - begin, pair.slot};
 }
 
-template <int QUADS>
-__device__ inline void count_item(
-    const Grow& grow, int group, const int* order, int first, int end, int slot
-) {
-    constexpr int TIMES = 8 / QUADS;  // that a column stands there
-    constexpr int UNIT_ROWS = COUNT_THREADS / QUADS * UNROLLED;  // of all warps at once
-    constexpr int FIT = FEW_ROWS * TIMES / UNIT_ROWS;
-    constexpr int STRIP = (FIT ? FIT : 1) * UNIT_ROWS;  // rows whose sums 16 bits hold
-    static_assert(FIT || UNIT_ROWS <= FEW_ROWS * TIMES, "too few rows fit into 16 bits");
-    unsigned* small = (unsigned*)memory;
-    Whole own[EACH];
-#pragma unroll
-    for (int j = 0; j < EACH; ++j) own[j] = 0;
-    for (int begin = first; begin < end; begin += STRIP) {
-        count_strip<QUADS>(grow, group, order, begin, min(end, begin + STRIP), small);
+// All threads: where each half ends, with what it takes to move it; all of that together.
+__device__ int line_up(const Grow& grow, int pairs, int* until, int* of_warps) {
+    int all = 0;
+    for (int first = 0; first < pairs; first += COUNT_THREADS) {
+        int p = first + threadIdx.x, before = all;
+        int sum = warp_prefix(p < pairs ? half_of(grow, p).count + MOVED : 0);
+        if (lane() == WARP - 1) of_warps[warp()] = sum;
         __syncthreads();
-#pragma unroll
-        for (int j = 0; j < EACH; ++j) {
-            unsigned word = small[j * COUNT_THREADS + threadIdx.x], low = word & 0xffffu;
-            small[j * COUNT_THREADS + threadIdx.x] = 0;
-            own[j] += (Whole)(int)(word - low) * 65536 + low;
+        for (int w = 0; w < COUNT_WARPS; ++w) {
+            before += w < warp() ? of_warps[w] : 0;
+            all += of_warps[w];
         }
+        if (p < pairs) until[p] = before + sum;
         __syncthreads();
     }
-    Whole* into = slot_at(grow, slot) + (Whole)group * WORDS;
+    return all;
+}
+
+// All threads: what stands in shared memory is added to histograms, and is 0 again.
+template <int QUADS>
+__device__ inline void move_words(unsigned* words, Whole* into) {
+    __syncthreads();
+    for (int k = threadIdx.x; k < WORDS; k += COUNT_THREADS) {
+        int force = 0, second = 0;
+#pragma unroll 4
+        for (int copy = 0; copy < COPIES; ++copy) {
+            unsigned word = words[copy * WORDS + k], low = word & 0xffffu;
+            words[copy * WORDS + k] = 0;
+            force += (int)(word - low) >> 16;
+            second += (int)low;
+        }
+        int at = k / GROUP * (4 * QUADS) + k % (4 * QUADS);
+        if (force | second) atomicAdd((Bits*)into + at, (Bits)((Whole)force * 4294967296ll + second));
+    }
+    __syncthreads();
+}
+
+// All threads: some rows of one half. By itself, so that registers are all for what is on its way.
+template <int QUADS>
+__device__ __noinline__ void count_some(
+    const unsigned char* bins, const Entry* rows, int count, Whole* into
+) {
+    constexpr int AT_ONCE = WARP / QUADS, STEP = COUNT_WARPS * AT_ONCE;  // rows of a warp, of all
+    constexpr int BATCH = STEP * UNROLLED;
+    int quad = lane() % QUADS, own = lane() / QUADS, turn = own % TURNS;
+    bins += 4 * quad;
+    unsigned* words = (unsigned*)memory;
+    unsigned* mine = words + warp() % COPIES * WORDS + own / TURNS * 4 * QUADS + 4 * quad;
+    int place = warp() * AT_ONCE + own, batches = pieces(count, BATCH);
+    unsigned four[UNROLLED], force[UNROLLED];
+    Entry next[UNROLLED];
+    // Rows of a batch, and behind them some that add nothing.
+    auto entry_at = [&](int i) { return i < count ? rows[i] : Entry{0, 0}; };
+    auto four_at = [&](int row) { return *(const unsigned*)(bins + (Whole)row * WIDTH); };
 #pragma unroll
-    for (int j = 0; j < EACH; ++j) {
-        int k = j * COUNT_THREADS + threadIdx.x, at = k / GROUP * (4 * QUADS) + k % (4 * QUADS);
-        if (own[j]) atomicAdd((Bits*)into + at, (Bits)own[j]);
+    for (int u = 0; u < UNROLLED; ++u) {
+        Entry first = entry_at(place + u * STEP);
+        next[u] = entry_at(place + u * STEP + BATCH);
+        four[u] = four_at(first.row);
+        force[u] = (unsigned)first.packed;
+    }
+    for (int batch = 0; batch < batches; ++batch) {
+        place += BATCH;
+#pragma unroll
+        for (int u = 0; u < UNROLLED; ++u) {
+            if (force[u]) {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    int feature = (k + turn) & 3, b = four[u] >> 8 * feature & 255;
+                    atomicAdd(mine + b * GROUP + feature, force[u]);
+                }
+            }
+            four[u] = four_at(next[u].row);
+            force[u] = (unsigned)next[u].packed;
+            next[u] = entry_at(place + u * STEP + BATCH);
+        }
+        if ((batch + 1) % BATCHES == 0 || batch + 1 == batches) move_words<QUADS>(words, into);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(COUNT_THREADS, COUNT_BLOCKS) count_rows(Grow grow) {
     const State& state = *grow.state;
     if (state.done) return;
-    for (int k = threadIdx.x; k < WORDS; k += blockDim.x) ((unsigned*)memory)[k] = 0;
-    __syncthreads();
-    for (int t = blockIdx.x; t < state.counts * GROUPS; t += gridDim.x) {
-        Item item = grow.counts[t / GROUPS];
-        int group = t % GROUPS;
-        Pair pair = grow.pairs[item.of];
-        const Node& node = grow.nodes[max(pair.parent, 0)];
-        int begin = node.begin, end = node.end;
-        const int* order = order_at(grow, node.depth + (pair.parent >= 0));
-        if (pair.parent >= 0) {
-            int middle = begin + node.lefts;
-            if (is_left_smaller(node)) end = middle;
-            else begin = middle;
+    unsigned* words = (unsigned*)memory;
+    int *of_warps = (int*)(words + COPIES * WORDS), *until = of_warps + COUNT_WARPS;
+    for (int k = threadIdx.x; k < COPIES * WORDS; k += COUNT_THREADS) words[k] = 0;
+    int all = line_up(grow, state.pairs, until, of_warps), most = pieces(all, LEAST_CHUNK);
+    // Blocks of a full group, and of the last one; groups of the same rows at the same time.
+    constexpr int FULL = GROUPS - 1, COST = FULL_COST * FULL + LAST_COST;
+    int each = max((int)gridDim.x * FULL_COST / COST, 1);
+    int rest = max((int)gridDim.x - each * FULL, 1);
+    for (int t = blockIdx.x; t < each * FULL + rest; t += gridDim.x) {
+        bool is_last = t >= each * FULL;
+        int group = is_last ? FULL : t % max(FULL, 1), of = min(is_last ? rest : each, most);
+        int number = is_last ? t - each * FULL : t / max(FULL, 1);
+        if (number >= of) continue;
+        int first = (int)((Whole)all * number / of), end = (int)((Whole)all * (number + 1) / of);
+        int p = 0, high = state.pairs - 1;
+        while (p < high) {
+            int middle = (p + high) / 2;
+            if (until[middle] > first) high = middle;
+            else p = middle + 1;
         }
-        int first = begin + item.first;
-        end = min(end, first + state.chunk);
-        if (first >= end) continue;  // items are made for the largest number of rows
-        if (group < GROUPS - 1) count_item<8>(grow, group, order, first, end, pair.slot);
-        else count_item<LAST_QUADS>(grow, group, order, first, end, pair.slot);
+        for (; first < end; first = until[p++]) {
+            Half half = half_of(grow, p);
+            int start = until[p] - half.count - MOVED, begin = first - start;
+            int count = min(end - start, half.count) - begin;
+            if (count <= 0) continue;
+            Whole* into = slot_at(grow, half.slot) + (Whole)group * WORDS;
+            const Entry* rows = half.rows + begin;
+            const unsigned char* bins = grow.bins + group * GROUP;
+            if (is_last) count_some<LAST_QUADS>(bins, rows, count, into);
+            else count_some<8>(bins, rows, count, into);
+        }
     }
 }

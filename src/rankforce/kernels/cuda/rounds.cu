@@ -9,26 +9,43 @@
 struct Play {
     double* gain;
     int* node;
-    int* met;         // leaves to be split, in the order in which they are met
-    int* part_first;  // of each of them, its first item
-    int* count_first;
+    int* met;    // leaves to be split, in the order in which they are met
+    int* parts;  // of each of them: its items, then the first of them
     unsigned char* is_used;  // slots
+    // What grow has of all nodes, in shared memory if there is room.
+    double *gains, *bounds;
+    int* children;
 };
 
 __device__ inline Play lay_out(const Grow& grow) {
     Play play;
-    int most = (int)grow.most;
+    int most = (int)grow.most, near = grow.near ? (int)grow.nodes_at_most : 0;
     play.gain = (double*)memory;
-    play.node = (int*)(play.gain + most);
+    play.gains = play.gain + most;
+    play.bounds = play.gains + near;
+    play.node = (int*)(play.bounds + near);
     play.met = play.node + most;
-    play.part_first = play.met + most;
-    play.count_first = play.part_first + most + 1;
-    play.is_used = (unsigned char*)(play.count_first + most + 1);
+    play.parts = play.met + most;
+    play.children = play.parts + most + 1;
+    play.is_used = (unsigned char*)(play.children + near);
+    if (near) return play;
+    play.gains = grow.gain;
+    play.bounds = grow.bound;
+    play.children = grow.child;
     return play;
 }
 
+__device__ void bring_near(const Grow& grow, const Play& play) {
+    if (!grow.near) return;
+    for (int n = threadIdx.x; n < grow.state->nodes; n += blockDim.x) {
+        play.gains[n] = grow.gain[n];
+        play.bounds[n] = grow.bound[n];
+        play.children[n] = grow.child[n];
+    }
+}
+
 // What is known of new leaves, of all groups of columns.
-__device__ void take_splits(const Grow& grow) {
+__device__ void take_splits(const Grow& grow, const Play& play) {
     const State& state = *grow.state;
     for (int i = threadIdx.x; i < 2 * state.pairs; i += blockDim.x) {
         Pair pair = grow.pairs[i / 2];
@@ -43,11 +60,17 @@ __device__ void take_splits(const Grow& grow) {
             node.end = side ? parent.end : middle;
             node.slot = (side == 0) == is_left_smaller(parent) ? pair.slot : parent.slot;
         }
+        const Split* splits = grow.splits + (Whole)number * GROUPS;
         double gain = 0.0;
+        int best = 0;
+#pragma unroll 8
         for (int group = 0; group < GROUPS; ++group) {
-            Split split = grow.splits[(Whole)number * GROUPS + group];
-            if (!(split.gain > gain)) continue;
-            gain = split.gain;
+            double other = splits[group].gain;
+            if (other > gain) best = group;
+            gain = fmax(other, gain);
+        }
+        if (gain > 0.0) {
+            Split split = splits[best];
             node.column = split.column;
             node.bin = split.bin;
             node.nan_left = split.nan_left;
@@ -56,8 +79,9 @@ __device__ void take_splits(const Grow& grow) {
         }
         grow.nodes[number] = node;
         if (node.depth >= grow.deepest) gain = 0.0;
-        grow.gain[number] = gain;
-        grow.bound[number] = pair.parent < 0 ? gain : fmin(gain, grow.bound[pair.parent]);
+        double bound = pair.parent < 0 ? gain : fmin(gain, play.bounds[pair.parent]);
+        grow.gain[number] = play.gains[number] = gain;
+        grow.bound[number] = play.bounds[number] = bound;
     }
 }
 
@@ -71,6 +95,8 @@ __device__ inline int find_best(double gain, int leaf) {
     return (int)~warp_max(first);
 }
 
+constexpr int SOME = 4;  // gains that a lane reads at once
+
 struct Played {
     int leaves, met, certain;  // splits before the first leaf that is met
 };
@@ -79,7 +105,7 @@ struct Played {
 __device__ Played play_through(const Grow& grow, const Play& play) {
     Played played = {1, 0, -1};
     if (lane() == 0) {
-        play.gain[0] = grow.gain[0];
+        play.gain[0] = play.gains[0];
         play.node[0] = 0;
     }
     __syncwarp();
@@ -88,7 +114,7 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
     while (played.leaves < grow.most) {
         int leaf = find_best(best, at), next = played.leaves;
         if (leaf < 0) break;
-        int node = play.node[leaf], child = grow.child[node];
+        int node = play.node[leaf], child = play.children[node];
         if (!child && played.certain < 0) played.certain = next - 1;
         __syncwarp();  // all lanes have read what lane 0 writes
         if (lane() == 0) {
@@ -96,9 +122,9 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
             own[COLUMN] = node;  // its split is written when the tree is done
             own[LEAF] = leaf;
             if (!child) play.met[played.met] = node;
-            play.gain[leaf] = child ? grow.gain[child] : 0.0;
+            play.gain[leaf] = child ? play.gains[child] : 0.0;
             play.node[leaf] = child;
-            play.gain[next] = child ? grow.gain[child + 1] : 0.0;
+            play.gain[next] = child ? play.gains[child + 1] : 0.0;
             play.node[next] = child + 1;
         }
         played.met += !child;
@@ -106,10 +132,17 @@ __device__ Played play_through(const Grow& grow, const Play& play) {
         __syncwarp();
         if (lane() == leaf % WARP || lane() == next % WARP) {
             best = 0.0;
-            for (int l = lane(); l < played.leaves; l += WARP) {
-                if (play.gain[l] > best) {
-                    best = play.gain[l];
-                    at = l;
+            for (int first = lane(); first < played.leaves; first += SOME * WARP) {
+                double own[SOME];
+#pragma unroll
+                for (int s = 0; s < SOME; ++s) {
+                    int l = first + s * WARP;
+                    own[s] = l < played.leaves ? play.gain[l] : 0.0;
+                }
+#pragma unroll
+                for (int s = 0; s < SOME; ++s) {
+                    if (own[s] > best) at = first + s * WARP;
+                    best = fmax(own[s], best);
                 }
             }
         }
@@ -127,10 +160,10 @@ __device__ int find_met(const Grow& grow, const Play& play, int* found) {
     if (threadIdx.x == 0) *found = 0;
     __syncthreads();
     for (int n = first + warp(); n < nodes; n += warps()) {
-        double own = grow.bound[n];
-        if (grow.child[n] || !(own > 0.0)) continue;
+        double own = play.bounds[n];
+        if (play.children[n] || !(own > 0.0)) continue;
         int before = 0;
-        for (int u = lane(); u < nodes; u += WARP) before += grow.bound[u] > own;
+        for (int u = lane(); u < nodes; u += WARP) before += play.bounds[u] > own;
         if (warp_sum(before) >= most - 1 || lane()) continue;
         int at = atomicAdd(found, 1);
         if (at < most) play.met[at] = n;
@@ -165,6 +198,7 @@ __device__ void make_pairs(const Grow& grow, const Play& play, int count) {
         grow.pairs[j].child = child;
         grow.child[number] = child;
         node.lefts = node.rights = 0;
+        play.parts[j] = pieces(node.end - node.begin, PART_ROWS);
         for (int side = 0; side < 2; ++side) {
             Node own = {};
             own.depth = node.depth + 1;
@@ -178,59 +212,28 @@ __device__ void make_pairs(const Grow& grow, const Play& play, int count) {
     }
 }
 
-// One warp: the first item of each of `count` things, and the number of all behind them.
-template <typename Items>
-__device__ void number_items(int count, int* first, Items items_of) {
-    int all = 0;
-    for (int j = lane(); j - lane() < count; j += WARP) {
-        int own = j < count ? items_of(j) : 0, until = warp_prefix(own);
-        if (j < count) first[j] = all + until - own;
-        all += __shfl_sync(~0u, until, WARP - 1);
+// The first item of each pair instead of how many there are, the number of all behind them, and all
+// items.
+__device__ void make_items(const Grow& grow, const Play& play, int count) {
+    if (warp() == 0) {
+        int all = 0;
+        for (int j = lane(); j - lane() < count; j += WARP) {
+            int own = j < count ? play.parts[j] : 0, until = warp_prefix(own);
+            if (j < count) play.parts[j] = all + until - own;
+            all += __shfl_sync(~0u, until, WARP - 1);
+        }
+        if (lane() == 0) play.parts[count] = grow.state->parts = all;
     }
-    if (lane() == 0) first[count] = all;
-    __syncwarp();
-}
-
-// All threads: items of things with these first items, each of `length` rows.
-__device__ void write_items(int count, const int* first, int length, Item* into) {
-    for (int t = threadIdx.x; t < first[count]; t += blockDim.x) {
+    __syncthreads();
+    for (int t = threadIdx.x; t < play.parts[count]; t += blockDim.x) {
         int low = 0, high = count;
         while (high - low > 1) {
             int middle = (low + high) / 2;
-            if (first[middle] <= t) low = middle;
+            if (play.parts[middle] <= t) low = middle;
             else high = middle;
         }
-        into[t] = Item{low, (t - first[low]) * length};
+        grow.parts[t] = Item{low, (t - play.parts[low]) * PART_ROWS};
     }
-}
-
-// Rows that a block counts at a time: few enough to keep all blocks busy.
-__device__ inline int chunk_of(const Grow& grow, Whole rows) {
-    Whole wanted = rows * GROUPS / (grow.workers * 2) + 1;
-    return (int)max(wanted, (Whole)LEAST_CHUNK);
-}
-
-__device__ void make_items(const Grow& grow, const Play& play, int count) {
-    State& state = *grow.state;
-    if (warp() == 0) {
-        auto rows_of = [&](int j) {
-            const Node& node = grow.nodes[play.met[j]];
-            return node.end - node.begin;
-        };
-        Whole rows = 0;
-        for (int j = lane(); j < count; j += WARP) rows += rows_of(j) / 2;
-        int chunk = chunk_of(grow, warp_sum(rows));
-        number_items(count, play.part_first, [&](int j) { return pieces(rows_of(j), PART_ROWS); });
-        number_items(count, play.count_first, [&](int j) { return pieces(rows_of(j) / 2, chunk); });
-        if (lane() == 0) {
-            state.parts = play.part_first[count];
-            state.counts = play.count_first[count];
-            state.chunk = chunk;
-        }
-    }
-    __syncthreads();
-    write_items(count, play.part_first, PART_ROWS, grow.parts);
-    write_items(count, play.count_first, state.chunk, grow.counts);
 }
 
 // Numbers of leaves, where rows go, and what the processor is told of nodes and leaves.
@@ -259,22 +262,17 @@ __device__ void tell_tree(const Grow& grow, const Play& play, int leaves) {
             own[COUNT + 1 + w] = (Whole)set_at(grow, number, node.column / GROUP)[w];
         }
     }
+    if (threadIdx.x == 0) state.parts = 0;
     __syncthreads();
     for (int n = threadIdx.x; n < state.nodes; n += blockDim.x) {
         Node& node = grow.nodes[n];
         int bin = WITH_CODES && node.bin == CODED ? CODED : node.bin | node.nan_left << 16;
-        grow.steps[n] = Step{node.column, bin, grow.child[n], node.leaf};
+        grow.steps[n] = Step{node.column, bin, play.children[n], node.leaf};
+        if (play.children[n]) continue;
+        // Every row is in one node without children.
         int up = n;
-        while (up >= 0 && grow.nodes[up].leaf < 0) up = grow.nodes[up].parent;
-        node.home = up < 0 ? -1 : grow.nodes[up].leaf;  // -1: it was split
-    }
-    __syncthreads();
-    // Every row is in one node without children.
-    if (threadIdx.x == 0) state.parts = 0;
-    __syncthreads();
-    for (int n = threadIdx.x; n < state.nodes; n += blockDim.x) {
-        const Node& node = grow.nodes[n];
-        if (grow.child[n]) continue;
+        while (grow.nodes[up].leaf < 0) up = grow.nodes[up].parent;
+        node.home = grow.nodes[up].leaf;
         int own = pieces(node.end - node.begin, PART_ROWS), first = atomicAdd(&state.parts, own);
         for (int i = 0; i < own; ++i) grow.parts[first + i] = Item{n, i * PART_ROWS};
     }
@@ -286,15 +284,11 @@ extern "C" {
 // All rows in the root.
 __global__ void __launch_bounds__(PLAN_THREADS) begin_tree(Grow grow, Leaves leaves) {
     State& state = *grow.state;
-    int chunk = chunk_of(grow, grow.count), items = pieces(grow.count, chunk);
-    for (int i = threadIdx.x; i < items; i += blockDim.x) grow.counts[i] = Item{0, i * chunk};
     for (int i = threadIdx.x; i < 2 * grow.most; i += blockDim.x) leaves.sums[i] = 0;
     for (int i = threadIdx.x; i < RESULT; i += blockDim.x) grow.result[i] = 0;
     if (threadIdx.x == 0) {
         state = State{};
         state.nodes = state.pairs = 1;
-        state.counts = items;
-        state.chunk = chunk;
         Node root = {};
         root.end = (int)grow.count;
         root.parent = root.leaf = -1;
@@ -309,8 +303,10 @@ __global__ void __launch_bounds__(PLAN_THREADS) plan_round(Grow grow) {
     State& state = *grow.state;
     if (state.done) return;
     Play play = lay_out(grow);
-    Played* played = (Played*)play.part_first;  // until items are numbered
-    take_splits(grow);
+    Played* played = (Played*)play.parts;  // until items are numbered
+    bring_near(grow, play);
+    __syncthreads();
+    take_splits(grow, play);
     __syncthreads();
     int room = (int)((grow.nodes_at_most - 1) / 2) - state.expanded, slots = (int)grow.slots_at_most;
     Played found = {1, find_met(grow, play, (int*)played), 0};

@@ -1,6 +1,6 @@
 // Rows of a tree that grows: forces in few bits, their order by leaves, sums over leaves, scores.
 //
-// Cost of a row: in pack_rows a hash and 24 bytes, in end_tree 16 bytes, 12 of them at random;
+// Cost of a row: in pack_rows a hash and 24 bytes, in end_tree 20 bytes, 12 of them at random;
 // in walk_bins a sector for each step down. What part_rows takes stands in growing.cu.
 
 constexpr int PART_ROWS = PART_THREADS * PART_EACH;  // of a block at a time
@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(ROW_THREADS) pack_rows(Grow grow) {
         Bits draw = splitmix64(grow.key ^ grow.keys[row]);
         int own = throw_dice(grow.lam[row], inverse, (unsigned)(draw >> 32));
         int other = throw_dice(grow.hess[row], inverse_hess, (unsigned)draw);
-        grow.packed[row] = own * 65536 + other;
-        grow.order[i] = row;
+        grow.order[i] = Entry{row, own * 65536 + other};
         force += own;
         second += other;
     }
@@ -51,26 +50,24 @@ __global__ void __launch_bounds__(PART_THREADS) part_rows(Grow grow) {
         Item item = grow.parts[t];
         int number = grow.pairs[item.of].parent;
         Node& node = grow.nodes[number];
-        const int* from = order_at(grow, node.depth);
-        int* into = order_at(grow, node.depth + 1);
-        int begin = node.begin, end = node.end, group = node.column / GROUP;
-        const unsigned char* bins = bins_at(grow, group, 0) + node.column % GROUP;
-        int width = group_width(group), many = grow.many[node.column];
+        const Entry* from = order_at(grow, node.depth);
+        Entry* into = order_at(grow, node.depth + 1);
+        int begin = node.begin, end = node.end, column = node.column, many = grow.many[column];
         int first = begin + item.first + warp() * WARP * PART_EACH + lane();
-        int row[PART_EACH];
+        Entry own[PART_EACH];
         unsigned left[PART_EACH], right[PART_EACH];
         int lefts = 0, rights = 0;
 #pragma unroll
         for (int j = 0; j < PART_EACH; ++j) {
             int i = first + j * WARP;
-            row[j] = i < end ? from[i] : -1;
+            own[j] = i < end ? from[i] : Entry{-1, 0};
         }
 #pragma unroll
         for (int j = 0; j < PART_EACH; ++j) {
-            int b = row[j] < 0 ? 0 : bins[(Whole)row[j] * width];
-            bool goes = goes_left(grow, number, node.column, b, many, node.bin, node.nan_left);
-            left[j] = __ballot_sync(~0u, row[j] >= 0 && goes);
-            right[j] = __ballot_sync(~0u, row[j] >= 0 && !goes);
+            int b = own[j].row < 0 ? 0 : bins_of(grow, own[j].row)[column];
+            bool goes = goes_left(grow, number, column, b, many, node.bin, node.nan_left);
+            left[j] = __ballot_sync(~0u, own[j].row >= 0 && goes);
+            right[j] = __ballot_sync(~0u, own[j].row >= 0 && !goes);
             lefts += __popc(left[j]);
             rights += __popc(right[j]);
         }
@@ -97,8 +94,8 @@ __global__ void __launch_bounds__(PART_THREADS) part_rows(Grow grow) {
         unsigned lower = (1u << lane()) - 1;
 #pragma unroll
         for (int j = 0; j < PART_EACH; ++j) {
-            if (left[j] >> lane() & 1) into[at + __popc(left[j] & lower)] = row[j];
-            if (right[j] >> lane() & 1) into[back - __popc(right[j] & lower)] = row[j];
+            if (left[j] >> lane() & 1) into[at + __popc(left[j] & lower)] = own[j];
+            if (right[j] >> lane() & 1) into[back - __popc(right[j] & lower)] = own[j];
             at += __popc(left[j]);
             back -= __popc(right[j]);
         }
@@ -115,11 +112,11 @@ __global__ void __launch_bounds__(PART_THREADS) end_tree(Grow grow, Leaves leave
     for (int t = blockIdx.x; t < state.parts; t += gridDim.x) {
         Item item = grow.parts[t];
         const Node& node = grow.nodes[item.of];
-        const int* order = order_at(grow, node.depth);
+        const Entry* order = order_at(grow, node.depth);
         int first = node.begin + item.first, end = min(node.end, first + PART_ROWS);
         Whole sum = 0, sum_hess = 0;
         for (int i = first + threadIdx.x; i < end; i += blockDim.x) {
-            int row = order[i];
+            int row = order[i].row;
             grow.leaf[row] = node.home;
             sum += (Whole)rint(leaves.lam[row] * force);
             sum_hess += (Whole)rint(leaves.hess[row] * second);
@@ -141,7 +138,7 @@ __global__ void __launch_bounds__(ROW_THREADS) walk_bins(Grow grow) {
         int row = grow.bag ? grow.bag[i] : (int)i, node = 0;
         Step step = grow.steps[0];
         while (is_done && step.leaf < 0) {
-            int b = bins_at(grow, step.column / GROUP, row)[step.column % GROUP];
+            int b = bins_of(grow, row)[step.column];
             bool is_coded = WITH_CODES && step.bin == CODED;
             int bin = is_coded ? CODED : step.bin & 65535, many = grow.many[step.column];
             bool goes = goes_left(grow, node, step.column, b, many, bin, step.bin >> 16);

@@ -1,25 +1,48 @@
-// The best split of new leaves. A block has a pair of them and a group of columns; a thread has one
-// column and some bins in a row: it adds them up, learns what is before them, and looks at each.
+// The best split of new leaves. A block has a leaf and a group of columns; a thread has one column and
+// some bins in a row: it adds them up, learns what is before them, and looks at each.
+
+constexpr int SPLIT_WARPS = SPLIT_THREADS / WARP;
+
+// What threads of a block tell each other.
+struct Told {
+    Whole* sums;    // of each thread
+    double* gains;  // of each warp
+    int* codes;
+    unsigned char* more;  // for codes of categories
+};
+
+__device__ inline Told told_at(unsigned char* room) {
+    Told told;
+    told.sums = (Whole*)room;
+    told.gains = (double*)(told.sums + SPLIT_THREADS);
+    told.codes = (int*)(told.gains + SPLIT_WARPS);
+    told.more = (unsigned char*)(told.codes + SPLIT_WARPS);
+    return told;
+}
+
+__device__ inline void take_better(double& gain, int& code, double other, int its) {
+    if (!(other > gain || (other == gain && its < code))) return;
+    gain = other;
+    code = its;
+}
 
 // The best of all threads of a block, written to `into` by the one that has it: its code, or -1.
 __device__ int write_best(
-    const Grow& grow, const Best& best, int first_column, double* gains, int* codes, Split* into
+    const Grow& grow, const Best& best, int first_column, const Told& told, Split* into
 ) {
-    int t = threadIdx.x;
-    gains[t] = best.gain;
-    codes[t] = best.code;
-    __syncthreads();
-    for (int far = SPLIT_THREADS / 2; far; far /= 2) {
-        if (t < far) {
-            double other = gains[t + far];
-            if (other > gains[t] || (other == gains[t] && codes[t + far] < codes[t])) {
-                gains[t] = other;
-                codes[t] = codes[t + far];
-            }
-        }
-        __syncthreads();
+    double gain = best.gain;
+    int code = best.code;
+    for (int far = WARP / 2; far; far /= 2) {
+        double other = __shfl_xor_sync(~0u, gain, far);
+        take_better(gain, code, other, __shfl_xor_sync(~0u, code, far));
     }
-    if (best.gain > 0.0 ? best.code == codes[0] : t == 0 && !(gains[0] > 0.0)) {
+    if (lane() == 0) {
+        told.gains[warp()] = gain;
+        told.codes[warp()] = code;
+    }
+    __syncthreads();
+    for (int w = 0; w < SPLIT_WARPS; ++w) take_better(gain, code, told.gains[w], told.codes[w]);
+    if (gain > 0.0 ? best.code == code && best.gain > 0.0 : threadIdx.x == 0) {
         Split split;
         split.gain = best.gain;
         split.left_second = best.left & 0xffffffffll;
@@ -34,23 +57,35 @@ __device__ int write_best(
         }
         *into = split;
     }
-    int code = gains[0] > 0.0 ? codes[0] : -1;
     __syncthreads();  // the next use the same memory
-    return code;
+    return gain > 0.0 ? code : -1;
 }
 
-// The best split of a leaf by a group of columns, whose histograms are `own`.
+// The best split of a leaf by a group of columns, whose histograms are `own`, once those of its
+// sibling are subtracted if there are `less`.
+template <int COLUMNS>
 __device__ void split_leaf(
-    const Grow& grow, int group, int number, const Limits& limits, const Whole* own, Whole* sums,
-    double* gains, int* codes
+    const Grow& grow, int group, int number, const Limits& limits, Whole* own, const Whole* less,
+    const Told& told
 ) {
-    int width = group_width(group), segments = min(SPLIT_THREADS / width, BINS);
-    int column = threadIdx.x % width, segment = threadIdx.x / width, length = BINS / segments;
-    bool is_used = segment < segments;
-    Whole sum = 0;
+    constexpr int FIT = SPLIT_THREADS / COLUMNS, SEGMENTS = FIT < BINS ? FIT : BINS;
+    constexpr int LENGTH = BINS / SEGMENTS;
+    int column = threadIdx.x % COLUMNS, segment = threadIdx.x / COLUMNS;
+    bool is_used = segment < SEGMENTS;
+    int begin = segment * LENGTH;
     if (is_used) {
-        for (int b = segment * length; b < (segment + 1) * length; ++b) sum += own[b * width + column];
-        sums[segment * width + column] = sum;
+        Whole value[LENGTH], sum = 0;
+#pragma unroll
+        for (int j = 0; j < LENGTH; ++j) value[j] = own[(begin + j) * COLUMNS + column];
+        if (less) {
+#pragma unroll
+            for (int j = 0; j < LENGTH; ++j) value[j] -= less[(begin + j) * COLUMNS + column];
+#pragma unroll
+            for (int j = 0; j < LENGTH; ++j) own[(begin + j) * COLUMNS + column] = value[j];
+        }
+#pragma unroll
+        for (int j = 0; j < LENGTH; ++j) sum += value[j];
+        told.sums[threadIdx.x] = sum;
     }
     __syncthreads();
     Best best = {0.0, 1 << 30, 0};
@@ -58,10 +93,10 @@ __device__ void split_leaf(
     int kind = whole < grow.columns ? grow.kind[whole] : 0;
     if (is_used && kind & DRAWN && !(kind & IS_CODED)) {
         int many = grow.many[whole];
-        Whole at = 0, missing = kind & HAS_NAN ? own[many * width + column] : 0;
-        for (int s = 0; s < segment; ++s) at += sums[s * width + column];
-        for (int b = segment * length; b < (segment + 1) * length && b < many; ++b) {
-            at += own[b * width + column];
+        Whole at = 0, missing = kind & HAS_NAN ? own[many * COLUMNS + column] : 0;
+        for (int s = 0; s < segment; ++s) at += told.sums[s * COLUMNS + column];
+        for (int b = begin; b < begin + LENGTH && b < many; ++b) {
+            at += own[b * COLUMNS + column];
             // With NaN on the right, all values on the left is a split as well.
             if (b < many - 1 || kind & HAS_NAN) look(grow, limits, at, column << 9 | b, grow.l2, best);
             if (b < many - 1 && kind & HAS_NAN) {
@@ -69,49 +104,48 @@ __device__ void split_leaf(
             }
         }
     }
-    Codes room = codes_at((unsigned char*)(codes + SPLIT_THREADS));
-    for (int c = 0; WITH_CODES && c < width && group * GROUP + c < grow.columns; ++c) {
+    Codes room = codes_at(told.more);
+    for (int c = 0; WITH_CODES && c < COLUMNS && group * GROUP + c < grow.columns; ++c) {
         int other = grow.kind[group * GROUP + c];
         if (!(other & IS_CODED && other & DRAWN)) continue;
-        look_at_codes(grow, limits, own + c, width, grow.many[group * GROUP + c], c, room, best);
+        look_at_codes(grow, limits, own + c, COLUMNS, grow.many[group * GROUP + c], c, room, best);
     }
     Split* into = grow.splits + (Whole)number * GROUPS + group;
-    int code = write_best(grow, best, group * GROUP, gains, codes, into);
+    int code = write_best(grow, best, group * GROUP, told, into);
     if (!WITH_CODES || code < 0) return;
     int c = code >> 9;
     if (!(grow.kind[group * GROUP + c] & IS_CODED)) return;
     int many = grow.many[group * GROUP + c];
-    write_set(grow, limits, own + c, width, many, code, room, set_at(grow, number, group));
+    write_set(grow, limits, own + c, COLUMNS, many, code, room, set_at(grow, number, group));
 }
 
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) find_splits(Grow grow) {
     const State& state = *grow.state;
     if (state.done) return;
-    Whole* sums = (Whole*)memory;
-    double* gains = (double*)(sums + SPLIT_THREADS);
-    int* codes = (int*)(gains + SPLIT_THREADS);
-    for (int t = blockIdx.x; t < state.pairs * GROUPS; t += gridDim.x) {
-        Pair pair = grow.pairs[t / GROUPS];
-        int group = t % GROUPS, width = group_width(group);
-        Whole* small = slot_at(grow, pair.slot) + (Whole)group * BINS * GROUP;
-        if (pair.parent < 0) {
-            const Node& root = grow.nodes[0];
-            Limits limits = limits_of(grow, root.force, root.second, root.end - root.begin);
-            split_leaf(grow, group, 0, limits, small, sums, gains, codes);
-            continue;
+    Told told = told_at(memory);
+    for (int t = blockIdx.x; t < 2 * state.pairs * GROUPS; t += gridDim.x) {
+        Pair pair = grow.pairs[t / (2 * GROUPS)];
+        int side = t & 1, group = t / 2 % GROUPS;
+        bool is_root = pair.parent < 0;
+        if (is_root && side) continue;
+        const Node& node = grow.nodes[is_root ? 0 : pair.parent];
+        Whole force = node.force, second = node.second, *own = slot_at(grow, pair.slot), *less = nullptr;
+        int count = node.end - node.begin;
+        if (!is_root) {
+            force = side ? force - node.left_force : node.left_force;
+            second = side ? second - node.left_second : node.left_second;
+            count = side ? count - node.lefts : node.lefts;
+            if ((side == 0) != is_left_smaller(node)) {  // the larger one has the parent's place
+                less = own;
+                own = slot_at(grow, node.slot);
+            }
         }
-        const Node& node = grow.nodes[pair.parent];
-        Whole* large = slot_at(grow, node.slot) + (Whole)group * BINS * GROUP;
-        for (int k = threadIdx.x; k < BINS * width; k += blockDim.x) large[k] -= small[k];
-        __syncthreads();
-        int lefts = node.lefts, rights = node.end - node.begin - lefts;
-        bool is_left = is_left_smaller(node);
-        for (int side = 0; side < 2; ++side) {
-            Whole force = side ? node.force - node.left_force : node.left_force;
-            Whole second = side ? node.second - node.left_second : node.left_second;
-            Limits limits = limits_of(grow, force, second, side ? rights : lefts);
-            const Whole* own = (side == 0) == is_left ? small : large;
-            split_leaf(grow, group, pair.child + side, limits, own, sums, gains, codes);
-        }
+        Whole before = (Whole)group * BINS * GROUP;
+        own += before;
+        if (less) less += before;
+        Limits limits = limits_of(grow, force, second, count);
+        int number = pair.child + side;
+        if (group < GROUPS - 1) split_leaf<GROUP>(grow, group, number, limits, own, less, told);
+        else split_leaf<LAST>(grow, group, number, limits, own, less, told);
     }
 }
