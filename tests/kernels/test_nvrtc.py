@@ -39,10 +39,10 @@ LIMITS = ("max_depth", "min_child_samples", "min_child_weight", "min_split_gain"
 TREES: dict[str, Any] = dict.fromkeys((*LIMITS, "reg_alpha", "reg_lambda"), 0)
 TREES |= {"num_leaves": 255, "colsample_bytree": 1.0, "quantised_levels": 32}
 # Bytes that a thread may spill: a few for all kernels, where the assembler makes room for another
-# block by itself. push_long has 1024 threads, so 64 registers each; push_far is for the few queries
-# whose scores are far apart.
+# block by itself. In push_short one thread may walk down a ranking, which takes most; push_long has
+# 1024 threads, so 64 registers each; push_far is for the few queries whose scores are far apart.
 FEW_SPILLED = 32
-MOST_SPILLED = {"push_long": 256, "push_far": 512}
+MOST_SPILLED = {"push_short": 96, "push_long": 256, "push_far": 512}
 
 
 def bound(device: Recorder, objective: Any, labels: Any) -> CudaReady:

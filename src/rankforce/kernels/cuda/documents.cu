@@ -1,19 +1,21 @@
 // A query's documents in label order, highest label first: everything that a pair looks at.
 
+constexpr bool HAS_SCORE = APART || COST;  // whether pairs look at scores, and not just at e
+
 template <typename Real>
 struct alignas(2 * sizeof(Real)) Document {
     Real e, g;  // e = exp(sigma * score) around the middle of the query; value of the rank
 };
 
 // Rows of `room` numbers each, and a table of the query's labels; launch.py counts them, by the same
-// macros. What stands in `given` and `by_place` gives way to forces.
+// macros. What stands in `given` and `by_place` gives way to forces, and keys of a sort to documents.
 template <typename Real>
 struct Room {
     double* slots;
+    Real *lam, *hess;
     Document<Real>* docs;
-    Real *score, *lam, *hess;
-    Real *side, *distance, *correction;
-    int *leaf, *rank, *order, *inside, *class_of, *member, *label_class, *need, *left;
+    Real *score, *side, *distance, *correction;
+    int *leaf, *rank, *order, *class_of, *inside, *member, *label_class, *need, *left;
     Real* class_u;  // label term of each run of equal labels
     int *class_start, *tier_start, *tier_stop;
     float* given;  // scores and ranks by place
@@ -21,39 +23,49 @@ struct Room {
     int stride;
 };
 
+// Hands out rows of a piece, one behind the other; a row that is not there takes no bytes.
+struct Rows {
+    unsigned char* piece;
+    int at;  // bytes that are taken
+
+    template <typename T>
+    __device__ T* take(int count, bool is_there = true) {
+        T* row = (T*)(piece + at);
+        if (is_there) at += count * (int)sizeof(T);
+        return row;
+    }
+};
+
 template <typename Real>
 __device__ Room<Real> carve(unsigned char* piece, int room, int classes) {
     Room<Real> all;
+    Rows rows = {piece, 0};
+    bool is_extended = PAIR_SET >= EXTENDED;
     all.stride = room;
-    all.slots = (double*)piece;
-    Real* reals = (Real*)(piece + 4 * SLOTS * sizeof(double));
-    all.docs = (Document<Real>*)reals;  // keys of a sort take the place of the first four rows
-    all.score = reals + 2 * room;
-    all.lam = reals + 4 * room;
-    all.hess = reals + 5 * room;
+    all.slots = rows.take<double>(4 * SLOTS);
+    all.lam = rows.take<Real>(room);
+    all.hess = rows.take<Real>(room);
     all.given = (float*)all.lam;
     all.by_place = (int*)all.hess;
-    Real* next = reals + 6 * room;
-    all.side = next;
-    if (KIND == BY_SWAP) next += 6 * room;
-    all.distance = next;
-    if (KIND == BY_DISTANCE) next += room;
-    all.correction = next;
-    if (CORRECTED) next += room;
-    all.class_u = next;
-    int* integers = (int*)(next + classes);
-    all.class_start = integers;
-    all.tier_start = all.class_start + classes;
-    all.tier_stop = all.tier_start + classes;
-    all.leaf = integers + (TIERED ? 3 : 1) * classes;
-    all.rank = all.leaf + (SHARED ? room : 0);
-    all.order = all.rank + room;
-    all.inside = all.order + room;
-    all.class_of = all.inside + room;
-    all.member = PAIR_SET >= EXTENDED ? all.class_of + room : all.order;
-    all.label_class = all.member + room;
-    all.need = all.label_class + room;
-    all.left = all.need + room;
+    all.class_u = rows.take<Real>(classes);
+    all.class_start = rows.take<int>(classes);
+    all.tier_start = rows.take<int>(classes, TIERED);
+    all.tier_stop = rows.take<int>(classes, TIERED);
+    all.leaf = rows.take<int>(room, SHARED);
+    rows.at = (rows.at + 15) / 16 * 16;
+    all.docs = rows.take<Document<Real>>(room);  // here keys of a sort begin
+    all.score = rows.take<Real>(room, HAS_SCORE || sizeof(Real) == 8);
+    all.side = rows.take<Real>(6 * room, KIND == BY_SWAP);
+    all.distance = rows.take<Real>(room, KIND == BY_DISTANCE);
+    all.correction = rows.take<Real>(room, CORRECTED);
+    all.rank = rows.take<int>(room, NEEDS_RANK);
+    all.order = rows.take<int>(room, NEEDS_RANK);
+    all.class_of = rows.take<int>(room, PAIR_SET >= TRUNCATED);
+    all.inside = rows.take<int>(room, is_extended);
+    all.member = is_extended ? rows.take<int>(room) : all.order;
+    all.label_class = rows.take<int>(room, is_extended);
+    all.need = rows.take<int>(room, is_extended);
+    all.left = rows.take<int>(room, is_extended);
     return all;
 }
 
@@ -93,7 +105,8 @@ __device__ inline int class_at(const Query& query, int p, const Room<Real>& room
 
 template <typename Real>
 __device__ void load_classes(const Bound& bound, const Query& query, Room<Real>& room) {
-    for (int c = threadIdx.x; c <= query.classes; c += blockDim.x) {
+    // The last threads first: they have fewer documents to load.
+    for (int c = blockDim.x - 1 - threadIdx.x; c <= query.classes; c += blockDim.x) {
         int start = bound.class_start[query.first_class + c];
         room.class_start[c] = start;
         if (c < query.classes) room.class_u[c] = bound.u[query.first + start];
@@ -111,28 +124,26 @@ __device__ void load_scores(const Call& call, const Job& job, Query& query, Room
     for (int i = threadIdx.x; i < query.n; i += blockDim.x) {
         float score = call.scores[row_at(call, job, i)];
         bool is_bad = !(fabsf(score) <= LARGEST);
-        room.given[i] = score;
+        room.given[i] = score + 0.0f;  // -0 as 0
         low = is_bad ? -endless() : fminf(low, score);
         high = is_bad ? endless() : fmaxf(high, score);
-        room.by_place[i] = 0;
     }
-    int end = (query.n + 3) / 4 * 4;
-    for (int i = query.n + threadIdx.x; i < end; i += blockDim.x) room.given[i] = -endless();
     for (int far = WARP / 2; far; far /= 2) {
         low = fminf(low, __shfl_xor_sync(~0u, low, far));
         high = fmaxf(high, __shfl_xor_sync(~0u, high, far));
     }
+    float *least = (float*)room.slots, *most = least + SLOTS;  // of each warp
     if (lane() == 0) {
-        room.slots[warp()] = low;
-        room.slots[SLOTS + warp()] = high;
+        least[warp()] = low;
+        most[warp()] = high;
     }
     __syncthreads();
-    query.low = room.slots[0];
-    query.high = room.slots[SLOTS];
-    for (int w = 1; w < warps(); ++w) {
-        query.low = fmin(query.low, room.slots[w]);
-        query.high = fmax(query.high, room.slots[SLOTS + w]);
+    for (int w = 0; w < warps(); ++w) {
+        low = fminf(low, least[w]);
+        high = fmaxf(high, most[w]);
     }
+    query.low = low;
+    query.high = high;
 }
 
 template <typename Real>
@@ -148,8 +159,7 @@ __device__ void load_leaves(
 template <typename Real>
 __device__ void load_documents(const Bound& bound, const Query& query, Room<Real>& room) {
     if (RANKED) {
-        if (query.n <= COUNTED) rank_by_counting(query.n, room.given, room.by_place);
-        else rank_by_sorting(query.n, room.given, room.by_place, (Bits*)room.docs);
+        rank_documents(query.n, room.given, room.by_place, (Bits*)room.docs);
         __syncthreads();
     }
     float middle = (float)(0.5 * query.low + 0.5 * query.high), sigma = (float)bound.sigma;
@@ -160,7 +170,8 @@ __device__ void load_documents(const Bound& bound, const Query& query, Room<Real
         doc.e = sizeof(Real) == 4 ? expf(sigma * (room.given[i] - middle)) : 0;
         doc.g = POSITIONED ? bound.tables[rank] : 0.0f;
         room.docs[p] = doc;
-        room.score[p] = room.given[i];
+        if (HAS_SCORE || sizeof(Real) == 8) room.score[p] = room.given[i];
+        if (PAIR_SET >= TRUNCATED) room.class_of[p] = class_at(query, p, room);
         if (NEEDS_RANK) {
             room.rank[p] = rank;
             room.order[rank] = p;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -21,14 +22,14 @@ PART_THREADS = 512  # of a block that shares a list with others
 LIST_THREADS = 128
 # Measured on an H200, of lists of about 120 documents.
 SHAPES = {
-    "COUNTED": 256,  # up to so many documents, counting the better ones is faster than sorting
+    "BY_WARP": 256,  # up to so many documents are sorted by a warp
     "UNROLLED": 4,
     "SHORT_THREADS": SHORT_THREADS,
-    "SHORT_BLOCKS": 12,  # of a multiprocessor, where it has room for so many threads
     "LONG_THREADS": LONG_THREADS,
     "PART_THREADS": PART_THREADS,
 }
 SLOTS = 4 * 32 * 8  # bytes of sums over a block
+KEPT = 1024  # bytes of shared memory that every block takes beside its own
 LIST_SLOTS = 2 * SLOTS
 LIST_ROW = 4 * 8
 
@@ -160,19 +161,38 @@ class Plan(NamedTuple):
     launches: list[Launch]
 
 
+NO_MODES: dict[str, Any] = {}
+MODES = {"APART": 1, "SHARED": 1}  # those that take most
+ENOUGH = 0.67  # share of a multiprocessor's blocks with which a launch is content
+
+
 def padded(count: int, step: int) -> int:
     """`count` rounded up to a multiple."""
     return -(-int(count) // step) * step
 
 
-def document_bytes(macros: dict[str, Any], real: int) -> int:
-    """Bytes of the rows that `carve` of documents.cu lays out, for real numbers of that size."""
-    rows = 6 + 6 * (macros["KIND"] == layout.BY_SWAP)
-    rows += (macros["KIND"] == layout.BY_DISTANCE) + macros["CORRECTED"]
-    integers = 2 * macros["NEEDS_RANK"]
-    if macros["PAIR_SET"] >= layout.TRUNCATED:
-        integers = 8 if macros["PAIR_SET"] >= layout.EXTENDED else 4
-    return int(rows * real + 4 * (integers + macros["SHARED"]))
+def piece_bytes(macros: dict[str, Any], real: int, room: int, longest: int, classes: int) -> int:
+    """Bytes that `carve` of documents.cu lays out, for real numbers of that size and lists of up to
+    `longest` documents."""
+    before = SLOTS + room * (2 * real + 4 * macros["SHARED"])
+    before += classes * (real + (12 if macros["TIERED"] else 4))
+    reals = 2 + (macros["APART"] or macros["COST"] or real == 8)
+    reals += 6 * (macros["KIND"] == layout.BY_SWAP)
+    reals += (macros["KIND"] == layout.BY_DISTANCE) + macros["CORRECTED"]
+    integers = 2 * macros["NEEDS_RANK"] + (macros["PAIR_SET"] >= layout.TRUNCATED)
+    integers += 5 * (macros["PAIR_SET"] >= layout.EXTENDED)
+    rows = room * (reals * real + 4 * integers)
+    keys = 8 << (longest - 1).bit_length() if longest > SHAPES["BY_WARP"] else 0
+    return int(padded(before, 16) + max(rows, keys * macros["RANKED"]))
+
+
+def _short_blocks(device: Any, macros: Mapping[str, Any]) -> int:
+    """Blocks of a multiprocessor, where it has room for so many threads: as many as leave a thread
+    registers for all that it holds."""
+    is_plain = macros["KIND"] in (layout.BY_RANK, layout.BY_STEP)
+    most = 12 if is_plain and macros["PAIR_SET"] < layout.EXTENDED else 8
+    room: int = device.threads // SHORT_THREADS
+    return min(most, room)
 
 
 def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int) -> Plan:
@@ -180,26 +200,40 @@ def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int
 
     `classes` is the largest number of runs of equal labels of a query, and one more.
     """
-    blocks = min(SHAPES["SHORT_BLOCKS"], device.threads // SHORT_THREADS)
+    blocks = _short_blocks(device, macros)
     whole = macros | SHAPES | {"SHORT_BLOCKS": blocks}
     plan = Plan(PAIRS, tuple(whole.items()), [])
     sizes, end = chosen.sizes, len(chosen.sizes)
-    table = classes * (3 if macros["TIERED"] else 1) * 4
 
-    def measure(first: int, threads: int, real: int, more: int = 0) -> dict[str, int]:
+    def measure(
+        first: int, threads: int, real: int, modes: Mapping[str, Any] = NO_MODES, more: int = 0
+    ) -> dict[str, int]:
         """Documents and bytes of a piece, for the list `first` and shorter ones."""
-        room = max(padded(sizes[first], 32), threads)
-        piece = SLOTS + room * document_bytes(macros, real) + table + classes * real + more
-        return {"first": first, "room": room, "piece": padded(piece, 256), "classes": classes}
+        longest = int(sizes[first])
+        room = max(padded(longest, 32), threads)
+        piece = padded(piece_bytes({**macros, **modes}, real, room, longest, classes) + more, 256)
+        return {"first": first, "room": room, "piece": piece, "classes": classes}
 
-    fits = (
-        (device.shared - SLOTS - table - classes * 4 - 256) // document_bytes(macros, 4) // 32 * 32
-    )
-    huge, count = (int(np.searchsorted(-sizes, -most)) for most in (fits, min(SHORT, fits)))
+    def first_within(most: int) -> int:
+        """The first list of which no piece has more bytes, whatever is asked of the objective: a
+        query has the same blocks for forces as for hessians within leaves, so the same sums."""
+
+        def is_within(one: int) -> bool:
+            return measure(one, SHORT_THREADS, 4, MODES)["piece"] <= most
+
+        return bisect.bisect_left(range(end), True, key=is_within)
+
+    huge = first_within(device.shared)
     _add_huge(device, plan, chosen, huge, measure)
+    long = short = max(huge, int(np.searchsorted(-sizes, -SHORT)))
+    # All blocks of a launch have the memory of its longest list. Where that leaves room for too few
+    # of them, longer lists have a launch of their own, which changes nothing but the time.
+    if first_within(int(device.shared / (ENOUGH * blocks)) - KEPT) > long:
+        short = max(long, first_within(device.shared // blocks - KEPT))
     for name, first, last, threads in (
-        ("push_long", huge, count, LONG_THREADS),
-        ("push_short", count, end, SHORT_THREADS),
+        ("push_long", huge, long, LONG_THREADS),
+        ("push_short", long, short, SHORT_THREADS),
+        ("push_short", short, end, SHORT_THREADS),
     ):
         if first < last:
             own = measure(first, threads, 4)
@@ -224,7 +258,7 @@ def _add_huge(
     first = 0
     while first < huge:
         parts = min(max(int(chosen.sizes[first]) // PART_THREADS, 1), 4 * device.processors)
-        own = measure(first, LONG_THREADS, 4, 8 * parts) | {"parts": parts}
+        own = measure(first, LONG_THREADS, 4, more=8 * parts) | {"parts": parts}
         lists = min(huge - first, _pieces(chosen, own["room"]))
         scratch = lists * own["piece"]
         for name, blocks, threads, shared in (

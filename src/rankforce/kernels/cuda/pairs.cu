@@ -36,36 +36,36 @@ struct Sums {
 };
 
 // A value of the rank distance, or the bracket of swaps.py.
-template <bool IS_HI, typename Real>
-__device__ inline Real extra_of(const Own<Real>& own, int j, const Room<Real>& room) {
+template <typename Real>
+__device__ inline Real extra_of(bool is_hi, const Own<Real>& own, int j, const Room<Real>& room) {
     int rank = room.rank[j];
     if (KIND == BY_DISTANCE) {
         Real far = room.distance[abs(own.rank - rank)];
         return CORRECTED ? far * room.correction[max(own.rank, rank)] : far;
     }
     int stride = room.stride;
-    const Real* hi = room.side + (IS_HI ? own.p : j);
-    const Real* lo = room.side + (IS_HI ? j : own.p);
-    bool is_above = IS_HI ? own.rank < rank : rank < own.rank;
+    const Real* hi = room.side + (is_hi ? own.p : j);
+    const Real* lo = room.side + (is_hi ? j : own.p);
+    bool is_above = is_hi ? own.rank < rank : rank < own.rank;
     return is_above ? hi[0] * fabs(hi[stride] - lo[2 * stride])
                     : lo[3 * stride] * fabs(hi[4 * stride] - lo[5 * stride]);
 }
 
 // The part of a weight that ranks decide.
-template <bool IS_HI, typename Real>
+template <typename Real>
 __device__ inline Real bracket_of(
-    const Own<Real>& own, Real value, int j, const Room<Real>& room, const Law<Real>& law
+    bool is_hi, const Own<Real>& own, Real value, int j, const Room<Real>& room, const Law<Real>& law
 ) {
-    Real ranks = POSITIONED ? fabs(LO_RANK ? own.doc.g - value : IS_HI ? own.doc.g : value) : 0;
-    if (KIND != BY_RANK) ranks += extra_of<IS_HI>(own, j, room);
+    Real ranks = POSITIONED ? fabs(LO_RANK ? own.doc.g - value : is_hi ? own.doc.g : value) : 0;
+    if (KIND != BY_RANK) ranks += extra_of(is_hi, own, j, room);
     return CONSTANT ? ranks + law.constant : ranks;
 }
 
 // And the part that labels decide.
-template <bool IS_HI, typename Real>
-__device__ inline Real label_of(const Own<Real>& own, Real u) {
-    if (IS_HI) return LO_LABEL ? own.u - u : own.u;
-    return LO_LABEL ? u - own.u : u;
+template <typename Real>
+__device__ inline Real label_of(bool is_hi, const Own<Real>& own, Real u) {
+    Real hi = is_hi ? own.u : u, lo = is_hi ? u : own.u;
+    return LO_LABEL ? hi - lo : hi;
 }
 
 // What a pair costs: log(1 + e^-z), or 1 / (1 + e^z).
@@ -78,17 +78,18 @@ __device__ inline Real cost_of(Real z) {
 
 // One pair seen from `own`, but for its labels. In float32 with p = e_lo / (e_hi + e_lo): one
 // division, and the factor e of `own` is left to the end.
-template <bool IS_HI, typename Real>
+template <typename Real>
 __device__ inline void meet(
-    const Own<Real>& own, int j, const Room<Real>& room, const Law<Real>& law, Real& push, Real& hess
+    bool is_hi, const Own<Real>& own, int j, const Room<Real>& room, const Law<Real>& law, Real& push,
+    Real& hess
 ) {
     Document<Real> other = room.docs[j];
-    Real mine = IS_HI ? own.as_hi : own.as_lo;
-    Real bracket = bracket_of<IS_HI>(own, other.g, j, room, law);
+    Real mine = is_hi ? own.as_hi : own.as_lo;
+    Real bracket = bracket_of(is_hi, own, other.g, j, room, law);
     bool is_counted = !SHARED || room.leaf[j] == own.leaf;
     Real x = 0, apart = 1;
     if (APART || COST || sizeof(Real) == 8) {
-        x = IS_HI ? own.score - room.score[j] : room.score[j] - own.score;
+        x = is_hi ? own.score - room.score[j] : room.score[j] - own.score;
     }
     if (APART) apart = law.near + law.far * fabs(x);
     if (COST) {
@@ -107,35 +108,38 @@ __device__ inline void meet(
         Real rest = APART ? inverse * apart : inverse;
         // Rounded as without leaves, so that nothing is left where all pairs are within one.
         hess += (is_counted ? there : 0) * rest;
-        push += SIGMOID ? there * rest : IS_HI ? there : base;
+        push += SIGMOID ? there * rest : is_hi ? there : base;
     }
 }
 
-template <bool IS_HI, typename Real>
-__device__ inline void add(const Own<Real>& own, Real label, Real push, Real hess, Sums<Real>& sums) {
-    Real mine = label * (IS_HI ? own.as_hi : own.as_lo);
-    (IS_HI ? sums.up : sums.down) += push * (IS_HI && !SIGMOID ? label : mine);
+template <typename Real>
+__device__ inline void add(
+    bool is_hi, const Own<Real>& own, Real label, Real push, Real hess, Sums<Real>& sums
+) {
+    Real mine = label * (is_hi ? own.as_hi : own.as_lo);
+    Real force = push * (is_hi && !SIGMOID ? label : mine);
+    sums.up += is_hi ? force : 0;
+    sums.down += is_hi ? 0 : force;
     sums.hess += hess * mine;
 }
 
-// Pairs with the documents begin..end-1, which have one label: every STEP-th from `begin` on.
-template <bool IS_HI, int STEP, typename Real>
+// Pairs with the documents begin..end-1, which have one label.
+template <typename Real>
 __device__ inline void meet_run(
-    const Own<Real>& own, Real u, int begin, int end, const Room<Real>& room, const Law<Real>& law,
-    Sums<Real>& sums
+    bool is_hi, const Own<Real>& own, Real u, int begin, int end, const Room<Real>& room,
+    const Law<Real>& law, Sums<Real>& sums
 ) {
-    for (int start = begin; start < end; start += TILE * STEP) {
+    for (int start = begin; start < end; start += TILE) {
         Real push = 0, hess = 0;
-        int stop = min(end, start + TILE * STEP);
+        int stop = min(end, start + TILE);
 #pragma unroll UNROLL
-        for (int j = start; j < stop; j += STEP) meet<IS_HI>(own, j, room, law, push, hess);
-        add<IS_HI>(own, label_of<IS_HI>(own, u), push, hess, sums);
+        for (int j = start; j < stop; ++j) meet(is_hi, own, j, room, law, push, hess);
+        add(is_hi, own, label_of(is_hi, own, u), push, hess, sums);
     }
 }
 
-// Pairs with all documents of other labels: a slice of each run of equal labels, or what a thread
-// of a warp does that works together.
-template <int STEP, typename Real>
+// Pairs with all documents of other labels: a slice of each run of equal labels.
+template <typename Real>
 __device__ inline void meet_all(
     const Query& query, const Own<Real>& own, int slice, int shift, const Room<Real>& room,
     const Law<Real>& law, Sums<Real>& sums
@@ -143,18 +147,28 @@ __device__ inline void meet_all(
     for (int c = 0; c < query.classes; ++c) {
         int begin = room.class_start[c], end = room.class_start[c + 1];
         if (TIERED && (begin < own.first || begin >= own.stop)) continue;
-        if (STEP > 1) begin += lane();
-        else if (shift) {
+        if (shift) {
             int count = end - begin;
             end = begin + slice_start(count, slice + 1, shift);
             begin += slice_start(count, slice, shift);
         }
         if (c > own.label_class) {
-            meet_run<true, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+            meet_run(true, own, room.class_u[c], begin, end, room, law, sums);
         } else if (!COST && c < own.label_class) {
-            meet_run<false, STEP>(own, room.class_u[c], begin, end, room, law, sums);
+            meet_run(false, own, room.class_u[c], begin, end, room, law, sums);
         }
     }
+}
+
+// One pair with its label.
+template <typename Real>
+__device__ inline void meet_one(
+    bool is_hi, const Own<Real>& own, int j, int c, const Room<Real>& room, const Law<Real>& law,
+    Sums<Real>& sums
+) {
+    Real push = 0, hess = 0;
+    meet(is_hi, own, j, room, law, push, hess);
+    add(is_hi, own, label_of(is_hi, own, room.class_u[c]), push, hess, sums);
 }
 
 // Pairs with the members alone.
@@ -165,15 +179,24 @@ __device__ void meet_members(
 ) {
     for (int m = slice; m < members; m += 1 << shift) {
         int j = room.member[m], c = room.class_of[j];
+        bool is_hi = c > own.label_class;
+        if (c == own.label_class || (COST && !is_hi)) continue;
         if (TIERED && (j < own.first || j >= own.stop)) continue;
-        Real u = room.class_u[c], push = 0, hess = 0;
-        if (c > own.label_class) {
-            meet<true>(own, j, room, law, push, hess);
-            add<true>(own, label_of<true>(own, u), push, hess, sums);
-        } else if (!COST && c < own.label_class) {
-            meet<false>(own, j, room, law, push, hess);
-            add<false>(own, label_of<false>(own, u), push, hess, sums);
-        }
+        meet_one(is_hi, own, j, c, room, law, sums);
+    }
+}
+
+// Pairs of a member with every document of another label, by a whole warp.
+template <typename Real>
+__device__ void meet_everybody(
+    const Own<Real>& own, const Room<Real>& room, const Law<Real>& law, Sums<Real>& sums
+) {
+    int above = room.class_start[own.label_class], below = room.class_start[own.label_class + 1];
+    for (int j = below + lane(); j < own.stop; j += WARP) {
+        meet_one(true, own, j, room.class_of[j], room, law, sums);
+    }
+    for (int j = own.first + lane(); !COST && j < above; j += WARP) {
+        meet_one(false, own, j, room.class_of[j], room, law, sums);
     }
 }
 
@@ -183,10 +206,10 @@ __device__ inline Own<Real> own_of(
 ) {
     Own<Real> own;
     own.doc = room.docs[p];
-    own.score = room.score[p];
+    own.score = HAS_SCORE || sizeof(Real) == 8 ? room.score[p] : 0;
     own.p = p;
     own.rank = NEEDS_RANK ? room.rank[p] : 0;
-    own.label_class = class_at(query, p, room);
+    own.label_class = PAIR_SET >= TRUNCATED ? room.class_of[p] : class_at(query, p, room);
     own.leaf = SHARED ? room.leaf[p] : 0;
     own.u = room.class_u[own.label_class];
     own.first = TIERED ? room.tier_start[own.label_class] : 0;
@@ -217,11 +240,12 @@ __device__ double push_documents(
         int chunk = unit >> shift, slice = unit & ((1 << shift) - 1);
         int p = chunk * WARP + lane();
         if (p >= query.n) continue;
-        if (!shift && members != query.n && room.inside[p]) continue;  // perhaps another block's
+        bool is_member = members != query.n && is_inside(room, p, members);
+        if (is_member && !slice) continue;  // perhaps another block's
         Own<Real> own = own_of(query, p, room, law);
         Sums<Real> sums = {0, 0, 0};
-        if (members == query.n) meet_all<1>(query, own, slice, shift, room, law, sums);
-        else if (!room.inside[p]) meet_members(own, members, slice, shift, room, law, sums);
+        if (members == query.n) meet_all(query, own, slice, shift, room, law, sums);
+        else if (!is_member) meet_members(own, members, slice, shift, room, law, sums);
         total += sums.up;
         if (!SHARED) room.lam[slice * chunks * WARP + p] = sums.up - sums.down;
         room.hess[slice * chunks * WARP + p] = sums.hess;
@@ -229,16 +253,19 @@ __device__ double push_documents(
     return total;
 }
 
-// A member meets everybody, and a whole warp owns it.
+// A member meets everybody, and a whole warp owns it: those warps first that have fewer documents.
 template <typename Real>
 __device__ double push_members(
-    const Query& query, int members, Share share, const Room<Real>& room, const Law<Real>& law
+    const Query& query, int members, int shift, Share share, const Room<Real>& room,
+    const Law<Real>& law
 ) {
     double total = 0.0;
-    for (int m = warp() * share.all + share.own; m < members; m += warps() * share.all) {
+    int busy = ((query.n + WARP - 1) / WARP << shift) % warps();
+    int turn = warp() < busy ? warp() + warps() - busy : warp() - busy;
+    for (int m = turn * share.all + share.own; m < members; m += warps() * share.all) {
         Own<Real> own = own_of(query, room.member[m], room, law);
         Sums<Real> sums = {0, 0, 0};
-        meet_all<WARP>(query, own, 0, 0, room, law, sums);
+        meet_everybody(own, room, law, sums);
         Real lam = SHARED ? 0 : warp_sum(sums.up - sums.down), hess = warp_sum(sums.hess);
         total += sums.up;
         if (lane() == 0) {
@@ -341,8 +368,7 @@ __device__ double push_pairs(
     const Query& query = laid.query;
     double total = push_documents(query, laid.members, shift, share, room, laid.law);
     if (laid.members < query.n) {
-        __syncthreads();
-        total += push_members(query, laid.members, share, room, laid.law);
+        total += push_members(query, laid.members, shift, share, room, laid.law);
     }
     __syncthreads();
     if (!HAS_TOTAL || !(COST || SIGMOID || call.norm != NO_NORM || call.totals)) return total;

@@ -35,7 +35,8 @@ __device__ int extend(
     return found;
 }
 
-// Rows `member` and `inside`; returns the members' number, or n for all.
+// Rows `member` and, where these are not simply the first ranks, `inside`; returns the members'
+// number, or n for all.
 template <typename Real>
 __device__ int mark_pair_set(
     const Bound& bound, const Call& call, const Job& job, const Query& query, Room<Real>& room
@@ -43,29 +44,31 @@ __device__ int mark_pair_set(
     int n = query.n;
     if (PAIR_SET == ALL_PAIRS || (PAIR_SET == TRUNCATED && bound.cutoff >= n)) return n;
     int found = (int)min(bound.cutoff, (Whole)n);
+    if (PAIR_SET == TRUNCATED) return found;
     bool by_label = PAIR_SET == EXTENDED_BY_LABEL;
     for (int p = threadIdx.x; p < n; p += blockDim.x) {
-        int c = class_at(query, p, room);
+        int c = room.class_of[p];
         room.inside[p] = 0;
-        room.class_of[p] = c;
-        if (PAIR_SET >= EXTENDED) {
-            room.label_class[p] = by_label ? room.class_start[c] >= found : c;
-        }
+        room.label_class[p] = by_label ? room.class_start[c] >= found : c;
     }
-    if (PAIR_SET >= EXTENDED) {
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            Bits key = draw_key(call.seed, call.iteration, bound.key[job.query]);
-            int strategy = bound.strategy[job.query];
-            room.slots[0] = extend(query, found, strategy, by_label, key, room);
-        }
-        __syncthreads();
-        found = (int)room.slots[0];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        Bits key = draw_key(call.seed, call.iteration, bound.key[job.query]);
+        int strategy = bound.strategy[job.query];
+        room.slots[0] = extend(query, found, strategy, by_label, key, room);
     }
+    __syncthreads();
+    found = (int)room.slots[0];
     __syncthreads();
     for (int m = threadIdx.x; m < found; m += blockDim.x) room.inside[room.member[m]] = 1;
     __syncthreads();
     return found;
+}
+
+// Whether a document is one of so many members.
+template <typename Real>
+__device__ inline bool is_inside(const Room<Real>& room, int p, int members) {
+    return PAIR_SET == TRUNCATED ? room.rank[p] < members : room.inside[p];
 }
 
 // What the walk down the ranking finds for each document into side 1; `side[0]` has 1 / rank up to
