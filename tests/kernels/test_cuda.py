@@ -412,6 +412,16 @@ def test_results_are_of_the_callers_library() -> None:
         ready.gradients(np.zeros(3, np.float32))
 
 
+@needs_gpu
+def test_a_copy_that_nobody_waits_for_is_not_uploaded() -> None:
+    numbers = np.arange(1000)
+    busy = GPU.zeros(1 << 26, np.float64)
+    for _ in range(100):
+        busy += 1.0
+    GPU.fetch(GPU.zeros(len(numbers), np.int64))
+    np.testing.assert_array_equal(GPU.download(GPU.upload(numbers)), numbers)
+
+
 def test_without_cupy_one_line_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['cupy'] = None\n"

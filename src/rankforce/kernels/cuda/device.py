@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +59,9 @@ class Device:
         self.failures = cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._compiled = functools.cache(self._compile)
+        # Copies under way, whoever still wants them: CuPy gives memory that is let go to the next
+        # upload at once, and what is copied would be uploaded.
+        self._under_way: deque[Fetched] = deque()
 
     def upload(self, values: Any) -> Any:
         """An array in the GPU's memory."""
@@ -81,12 +85,15 @@ class Device:
 
     def fetch(self, array: Any) -> Fetched:
         """Begin to copy an array here; what is launched later waits for it, the caller does not."""
+        while self._under_way and self._under_way[0].event.done:
+            self._under_way.popleft()
         room = self._cupy.cuda.alloc_pinned_memory(array.nbytes)
         host = np.frombuffer(room, array.dtype, array.size)
         array.get(out=host, blocking=False)
         event = self._cupy.cuda.Event(disable_timing=True)
         event.record()
-        return Fetched(host, event)
+        self._under_way.append(Fetched(host, event))
+        return self._under_way[-1]
 
     @property
     def free(self) -> int:
