@@ -76,6 +76,18 @@ def device_of(name: str) -> Any:
     return Processor(small, backward=name.endswith("backward"))
 
 
+class Noting(Processor):
+    """A device that notes what is launched."""
+
+    def __init__(self, shared: int, names: list[str]) -> None:
+        super().__init__(shared)
+        self._names = names
+
+    def launch(self, files: Any, macros: Any, name: str, **more: Any) -> None:
+        self._names.append(name)
+        super().launch(files, macros, name, **more)
+
+
 def on_device(name: str, ready: Any) -> CudaReady:
     return bring(device_of(name), ready, choose_all(device_of(name), ready.index))
 
@@ -322,6 +334,25 @@ def test_several_blocks_share_a_list(device: str, which: str) -> None:
     got = on_device(device, ready).costs(upload(device, scores))
     assert_alike(device, got, ready.costs(scores.astype(np.float64)), np.ones(5, int), "cost")
     check_shared(device, FEW[which], data.labels, data, "lightgbm")
+
+
+@needs_compiler
+@pytest.mark.parametrize("which", ["all pairs", "truncated", "extended", "swaps"])
+def test_a_launch_of_its_own_changes_no_bits_of_a_list(which: str) -> None:
+    data = make_data((700, 20, 300, 90), seed=8)
+    scores, ready = (
+        data.scores.astype(np.float32),
+        FEW[which].prepare(data.labels, group=data.sizes),
+    )
+    found, launched = [], []
+    for room in (96 * 1024, 800 * 1024):
+        names: list[str] = []
+        device = Noting(room, names)
+        there = bring(device, ready, choose_all(device, ready.index))
+        found.append([device.download(one) for one in there.gradients(device.upload(scores))])
+        launched.append(names.count("push_short"))
+    assert launched == [2, 1]
+    np.testing.assert_array_equal(*found)
 
 
 @needs_gpu

@@ -25,10 +25,8 @@ COUNT_THREADS, SPLIT_THREADS, PLAN_THREADS = 512, 512, 1024
 PART_ROWS = PART_THREADS * PART_EACH
 # Bytes of a block: counts of warps and where both sides begin; sums of threads, gains and codes of
 # warps.
-PART_SHARED, SPLIT_SHARED = (
-    4 * (2 * PART_THREADS // 32 + 2),
-    8 * SPLIT_THREADS + 12 * SPLIT_THREADS // 32,
-)
+PART_SHARED = 4 * (2 * PART_THREADS // 32 + 2)
+SPLIT_SHARED = 8 * SPLIT_THREADS + 12 * SPLIT_THREADS // 32
 CODES_SHARED = SPLIT_SHARED + 24 * SPLIT_THREADS  # with columns of categories
 COPIED = 4 / 7  # of shared memory: copies of histograms that count_rows adds to
 COUNT_BLOCKS = 2  # of a multiprocessor

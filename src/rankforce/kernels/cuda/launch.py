@@ -161,7 +161,6 @@ class Plan(NamedTuple):
     launches: list[Launch]
 
 
-NO_MODES: dict[str, Any] = {}
 MODES = {"APART": 1, "SHARED": 1}  # those that take most
 ENOUGH = 0.67  # share of a multiprocessor's blocks with which a launch is content
 
@@ -206,12 +205,12 @@ def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int
     sizes, end = chosen.sizes, len(chosen.sizes)
 
     def measure(
-        first: int, threads: int, real: int, modes: Mapping[str, Any] = NO_MODES, more: int = 0
+        first: int, threads: int, real: int, *, more: int = 0, of: dict[str, Any] = macros
     ) -> dict[str, int]:
         """Documents and bytes of a piece, for the list `first` and shorter ones."""
         longest = int(sizes[first])
         room = max(padded(longest, 32), threads)
-        piece = padded(piece_bytes({**macros, **modes}, real, room, longest, classes) + more, 256)
+        piece = padded(piece_bytes(of, real, room, longest, classes) + more, 256)
         return {"first": first, "room": room, "piece": piece, "classes": classes}
 
     def first_within(most: int) -> int:
@@ -219,7 +218,7 @@ def plan_pairs(device: Any, chosen: Chosen, macros: dict[str, Any], classes: int
         query has the same blocks for forces as for hessians within leaves, so the same sums."""
 
         def is_within(one: int) -> bool:
-            return measure(one, SHORT_THREADS, 4, MODES)["piece"] <= most
+            return measure(one, SHORT_THREADS, 4, of=macros | MODES)["piece"] <= most
 
         return bisect.bisect_left(range(end), True, key=is_within)
 
