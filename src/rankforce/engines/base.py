@@ -88,6 +88,10 @@ def _any_number(_parameters: Mapping[str, Any]) -> int:
     return 1 << 62
 
 
+def _needs_nothing(_parameters: Mapping[str, Any]) -> object:
+    return None
+
+
 def _nothing_to_share(_seed: int | None = None) -> AbstractContextManager[Mapping[str, Any]]:
     return nullcontext({})
 
@@ -117,6 +121,8 @@ class EngineKind(NamedTuple):
     joins: bool = False  # whether it can be opened by a `team=`, over the rows of all its workers
     forest: type[Forest] = Forest  # the form in which its trees are kept
     on_gpu: bool = False  # device="cuda" is a choice
+    # An error if this machine lacks a library or a device that these parameters need.
+    check: Callable[[Mapping[str, Any]], object] = _needs_nothing
 
 
 FEW = 1 << 22  # values below which our trees take less time than LightGBM's, all of them seen

@@ -60,10 +60,12 @@ def train(config: Mapping[str, Any], *, callbacks: Sequence[Any] = ()) -> Ranker
     >>> len(ranker.model_.trees)
     2
     """
+    from rankforce.training.machine import check_machine
     from rankforce.training.ranker import Ranker
 
     ranker = Ranker(**{key: value for key, value in config.items() if key not in RUN_KEYS})
-    ranker.settings()  # a mistake among the parameters shows before any file is read
+    # A mistake among the parameters shows before any file is read, and so does what is not here.
+    check_machine(ranker.settings())
     out = config.get("out")
     if out is not None:
         check_out(Path(out), config.get("overwrite", False), config.get("checkpoint"))

@@ -19,13 +19,13 @@ from rankforce.models.forest.score import Scoring
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import route
 from rankforce.models.model import Model
-from rankforce.models.network.library import load_torch
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
 from rankforce.training.binning import bin_sets
 from rankforce.training.callbacks.base import Callback, Seconds
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.forces import leaf_steps, sum_leaves
+from rankforce.training.machine import check_machine
 from rankforce.training.networks import TREES
 from rankforce.training.run import Job, Run, ScoredSet, carry_out
 from rankforce.training.settings import Settings
@@ -60,8 +60,8 @@ def _fit(job: Job) -> Model:
         raise RankforceError(
             f"model={settings.kind!r} does not train over several workers: choose 'trees'"
         )
+    check_machine(settings)
     if settings.kind != TREES:
-        load_torch()  # for what to install
         from rankforce.training.network.descent import Descent
 
         kind = Descent

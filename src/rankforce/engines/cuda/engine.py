@@ -48,6 +48,11 @@ def lacks(parameters: Mapping[str, Any], categorical: Sequence[int]) -> str | No
     return own.lacks(here, categorical)
 
 
+def check(_parameters: Mapping[str, Any]) -> None:
+    """One line about what is missing, if there is no GPU to work on."""
+    find_device()
+
+
 class CudaTrees:
     """An engine that grows trees on one feature matrix in the GPU's memory."""
 

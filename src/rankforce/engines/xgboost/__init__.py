@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankforce.engines.base import EngineKind
 from rankforce.engines.xgboost.booster import adopt
-from rankforce.engines.xgboost.engine import XGBoost
+from rankforce.engines.xgboost.engine import XGBoost, check
 from rankforce.engines.xgboost.matrix import share
 from rankforce.engines.xgboost.parameters import OWN, lacks
 from rankforce.models.forest.xgboost_forest import XGBoostForest
@@ -18,4 +18,5 @@ KIND = EngineKind(
     lacks=lacks,
     forest=XGBoostForest,
     on_gpu=True,
+    check=check,
 )

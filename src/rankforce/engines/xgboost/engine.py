@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,14 @@ from rankforce.models.forest.on_gpu import GpuRows
 from rankforce.models.forest.tree import Tree, stack
 from rankforce.models.forest.walk import route
 from rankforce.models.forest.xgboost_tree import parse_tree
+
+
+def check(parameters: Mapping[str, Any]) -> None:
+    """One line about what is missing: XGBoost, or for device="cuda" its CUDA, or a GPU."""
+    import_xgboost()
+    if parameters.get("device") == "cuda":
+        check_cuda()
+        find_device()
 
 
 class XGBoost:
@@ -57,7 +66,6 @@ class XGBoost:
         self._features = features
         self.rows: GpuRows | None = None
         if self.device == "cuda":
-            check_cuda()
             self.rows = GpuRows(find_device(), features)
         self._seed, self._threads = seed, threads
         is_binned = isinstance(features, Binned)

@@ -16,6 +16,7 @@ from rankforce.measures.metric import Metric
 from rankforce.models.folder import has_model
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
+from rankforce.training.machine import check_machine
 from rankforce.training.networks import TREES, kind_of_model
 from rankforce.training.ranker import Ranker
 from rankforce.training.watch import make_metrics
@@ -67,7 +68,7 @@ def make_plan(
     kind = kind_of_model(given.get("model", TREES))
     if kind != TREES:
         raise RankforceError(f"model is {kind!r}: auto chooses among trees, leave it out")
-    Ranker(**given).settings()
+    check_machine(Ranker(**given).settings())
     return Plan(
         _one_metric(metric),
         clock,
