@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,13 +21,25 @@ LACKING = (
     "hypothesis",
     "playwright",
 )
-COLLECT = """
+PROGRAM = """
 import sys
 for name in {lacking!r}:
     sys.modules[name] = None  # as if it was not installed
 import pytest
-sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "-m", "gpu", *{files!r}]))
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-m", "gpu", *{more!r}]))
 """
+
+
+def run_pytest(lacking: Sequence[str], *more: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Tests that need a GPU, without these libraries."""
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(lacking=lacking, more=more)],
+        cwd=ROOT,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_gpu_tests_need_no_library_of_other_tests() -> None:
@@ -38,15 +51,13 @@ def test_gpu_tests_need_no_library_of_other_tests() -> None:
         check=True,
     )
     files = re.findall(r"tests/\S+\.py", found.stdout)
-    code = COLLECT.format(lacking=LACKING, files=files)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(LACKING, "--collect-only", *files)
     assert done.returncode == 0, done.stdout + done.stderr
     collected = {line.split("::")[0] for line in done.stdout.splitlines() if "::" in line}
     assert collected == set(files) - {"tests/kernels/test_nvrtc.py"}  # it reads what another has
+
+
+def test_without_a_gpu_make_test_gpu_fails_in_one_line() -> None:
+    done = run_pytest(("cupy",), "tests/kernels/test_cuda.py", RANKFORCE_NEEDS_GPU="1")
+    assert done.returncode == 1
+    assert done.stdout.count("NOTHING OF THIS WAS CHECKED ON A GPU: work on a GPU needs CuPy") == 1
