@@ -9,6 +9,7 @@ WHAT ?= objectives
 # An interpreter with CuPy, NumPy, Numba and the like: GPU tests take it as it is.
 GPU_PYTHON ?=
 SANITIZER ?= compute-sanitizer
+TOOLS ?= memcheck racecheck
 
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -44,8 +45,8 @@ test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-
 test-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run the tests that need an NVIDIA GPU (GPU_PYTHON=python3: with what that one has)
 	$(GPU_ENV) $(GPU_PYTEST) $(GPU_FILES) $(ARGS)
 
-sanitize-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run each kernel under NVIDIA's compute-sanitizer: memory, then races
-	for tool in memcheck racecheck; do \
+sanitize-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run each kernel under NVIDIA's compute-sanitizer: memory, then races (TOOLS=racecheck for one)
+	for tool in $(TOOLS); do \
 		$(GPU_ENV) RANKFORCE_SANITIZES=1 $(SANITIZER) --tool $$tool --error-exitcode 1 \
 			$(GPU_PYTEST) -k "$(SANITIZED)" $(GPU_FILES) $(ARGS) || exit 1; \
 	done
