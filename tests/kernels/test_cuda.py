@@ -138,6 +138,18 @@ def test_every_objective(device: str, case: Case) -> None:
 
 
 @devices
+def test_between_scores_far_apart_neighbours_alone_count(device: str) -> None:
+    """They differ by 1e-4 of what their ranks are worth, of which single precision has 1e-3."""
+    data = make_data((255,), spread=1000.0, seed=38420)
+    ready = rf.objective("lambdarank(ndcg)").prepare(data.labels, group=data.sizes)
+    scores = data.scores.astype(np.float32)
+    found = on_device(device, ready).gradients(upload(device, scores))
+    expected = ready.gradients(scores.astype(np.float64))
+    for got, other in zip(found, expected, strict=True):
+        assert largest(device_of(device).download(got) - other) <= 1e-6 * largest(other)
+
+
+@devices
 def test_lower_tiers(device: str) -> None:
     rng, data = np.random.default_rng(0), DATA["near"]
     clicks = np.where(rng.random(len(data.labels)) < 0.5, np.nan, rng.random(len(data.labels)))

@@ -484,6 +484,7 @@ def _bind_pairs(device: Any, ready: Prepared, macros: dict[str, Any]) -> launch.
         "positive": labels.positive.astype(np.int32),
         "strategy": labels.strategy.astype(np.uint8),
         "tables": tables.astype(np.float32).reshape(-1),
+        "exact": tables.astype(np.float64).reshape(-1),
     }
     numbers = {
         "width": tables.shape[1],

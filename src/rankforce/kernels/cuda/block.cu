@@ -35,6 +35,7 @@ struct Bound {
     const int* positive;
     const unsigned char* strategy;
     const float* tables;  // values of ranks, of rank distances, corrections: `width` of each
+    const double* exact;  // the same, for scores far apart: there only neighbours' differences count
     const Whole* number;  // of each place: that of its row within its query
     Whole width;
     double sigma, center, constant;

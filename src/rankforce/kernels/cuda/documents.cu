@@ -155,6 +155,13 @@ __device__ void load_leaves(
     }
 }
 
+// A value of a table: of ranks, of rank distances, of corrections.
+template <typename Real>
+__device__ inline Real value_at(const Bound& bound, int table, int i) {
+    Whole at = table * bound.width + i;
+    return sizeof(Real) == 8 ? (Real)bound.exact[at] : (Real)bound.tables[at];
+}
+
 // Documents in label order, and their ranks.
 template <typename Real>
 __device__ void load_documents(const Bound& bound, const Query& query, Room<Real>& room) {
@@ -168,7 +175,7 @@ __device__ void load_documents(const Bound& bound, const Query& query, Room<Real
         int rank = RANKED ? room.by_place[i] : 0;
         Document<Real> doc;
         doc.e = sizeof(Real) == 4 ? expf(sigma * (room.given[i] - middle)) : 0;
-        doc.g = POSITIONED ? bound.tables[rank] : 0.0f;
+        doc.g = POSITIONED ? value_at<Real>(bound, 0, rank) : 0;
         room.docs[p] = doc;
         if (HAS_SCORE || sizeof(Real) == 8) room.score[p] = room.given[i];
         if (PAIR_SET >= TRUNCATED) room.class_of[p] = class_at(query, p, room);
@@ -176,8 +183,8 @@ __device__ void load_documents(const Bound& bound, const Query& query, Room<Real
             room.rank[p] = rank;
             room.order[rank] = p;
         }
-        if (KIND == BY_DISTANCE) room.distance[i] = bound.tables[bound.width + i];
-        if (CORRECTED) room.correction[i] = bound.tables[2 * bound.width + i];
+        if (KIND == BY_DISTANCE) room.distance[i] = value_at<Real>(bound, 1, i);
+        if (CORRECTED) room.correction[i] = value_at<Real>(bound, 2, i);
     }
     __syncthreads();
 }

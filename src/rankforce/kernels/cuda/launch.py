@@ -50,6 +50,7 @@ BOUND = np.dtype(
         ("positive", _ADDRESS),
         ("strategy", _ADDRESS),
         ("tables", _ADDRESS),
+        ("exact", _ADDRESS),
         ("number", _ADDRESS),
         ("width", _WHOLE),
         ("sigma", _NUMBER),
