@@ -31,7 +31,7 @@ from tests.serving.served_page import (
     visit,
     warm,
 )
-from tests.show.report.browser import INSIDE, open_page
+from tests.show.report.browser import INSIDE, open_page, set_width
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -511,7 +511,7 @@ def test_it_fits(page: Page) -> None:
     schemes: list[Literal["light", "dark"]] = ["light", "dark"]
     for width, scheme in itertools.product((1280, 700, 390), schemes):
         page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
+        set_width(page, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     choose_model(page, "wide")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -10,6 +10,7 @@ import pytest
 from rankforce.show.pages import Command, Document, Heading, Items, Picture, Shown, Words, write
 from rankforce.show.tables import Cell, Table
 from tests.show.pages.test_pages import EVIL
+from tests.show.report.browser import set_width
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -58,7 +59,7 @@ def shown(page: Page, tmp_path: Path) -> Page:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 1000, 400])
 def test_only_the_table_scrolls_sideways(shown: Page, width: int, scheme: str) -> None:
-    shown.set_viewport_size({"width": width, "height": 900})
+    set_width(shown, width)
     shown.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     wider = "document.documentElement.scrollWidth - window.innerWidth"
     assert shown.evaluate(wider) <= 0

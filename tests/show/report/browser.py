@@ -25,6 +25,10 @@ ARGUMENTS = [
 ]
 # What never leaves the machine.
 INSIDE = ("file:", "data:", "about:", "blob:")
+# A page learns of a width in a frame, draws in the next, and what that changes may come two later.
+SETTLED = """async () => {
+  for (let i = 0; i < 5; ++i) await new Promise(requestAnimationFrame);
+}"""
 
 
 def find_browser() -> str | None:
@@ -90,3 +94,10 @@ def open_page(
         context.close()
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)
+
+
+def set_width(page: Page, width: int) -> None:
+    """Give a page a width, and wait until it has drawn what follows from that."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("width => window.innerWidth === width", arg=width)
+    page.evaluate(SETTLED)

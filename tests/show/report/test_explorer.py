@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rankforce.diagnostics import pair_forces
+from tests.show.report.browser import set_width
 from tests.show.report.explorer_page import (
     EVIL,
     OBJECTIVES,
@@ -193,7 +194,7 @@ def test_keys_go_from_row_to_row(shown: Page) -> None:
 def test_it_fits(shown: Page, width: int, scheme: str) -> None:
     """Nothing is wider than the screen, with two objectives and a document opened."""
     shown.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    shown.set_viewport_size({"width": width, "height": 900})
+    set_width(shown, width)
     select(shown, "Beside it", "RankNet")
     items(shown).nth(2).click()
     assert shown.evaluate("document.documentElement.scrollWidth") <= width

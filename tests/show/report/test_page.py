@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.show.report.browser import set_width
 from tests.show.report.made_runs import ALERT, EVIL
 from tests.show.report.report_pages import visit
 
@@ -64,8 +65,7 @@ def test_one_run_needs_no_comparison(page: Page, reports: dict[str, Path]) -> No
 def test_nothing_is_wider_than_the_page(page: Page, reports: dict[str, Path], name: str) -> None:
     visit(page, reports[name])
     for width in (1400, 1000, 400):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("() => document.querySelector('.plot svg').clientWidth < innerWidth")
+        set_width(page, width)
         page.emulate_media(color_scheme="light")
         assert overflow(page) <= 0
         page.emulate_media(color_scheme="dark")
@@ -76,8 +76,7 @@ def test_charts_follow_the_width(page: Page, reports: dict[str, Path]) -> None:
     visit(page, reports["three"])
     wide = page.locator("figure.chart svg:not(.sample)").first
     before = wide.bounding_box()
-    page.set_viewport_size({"width": 400, "height": 900})
-    page.wait_for_function("() => document.querySelector('.plot svg').clientWidth < 400")
+    set_width(page, 400)
     after = wide.bounding_box()
     assert before is not None
     assert after is not None

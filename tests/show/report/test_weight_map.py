@@ -13,7 +13,7 @@ import pytest
 import rankforce as rf
 from rankforce.show.report.write import write_report
 from tests.contract.cases import CASES, OF_CLICKS, Case
-from tests.show.report.browser import open_page
+from tests.show.report.browser import open_page, set_width
 from tests.show.report.in_page import Lists, script
 from tests.show.report.report_pages import visit
 from tests.show.report.weight_page import (
@@ -244,7 +244,7 @@ def test_why_a_cell_has_no_weight(section: Locator) -> None:
 def test_widths_and_contrast(section: Locator, width: int, theme: Any) -> None:
     page = section.page
     page.emulate_media(color_scheme=theme)
-    page.set_viewport_size({"width": width, "height": 900})
+    set_width(page, width)
     section.get_by_label("documents").fill("40")
     for number in range(1 + len(OFFERED)):
         choose(section, number)

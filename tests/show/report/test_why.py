@@ -13,6 +13,7 @@ from rankforce.data.binned import make_bins
 from rankforce.show.report.contributions import DOCUMENTS, FEATURES, contribution_records
 from rankforce.show.report.gather import gather
 from rankforce.show.report.runs import ShownModel
+from tests.show.report.browser import set_width
 from tests.show.report.explorer_page import heard, select
 from tests.show.report.made_runs import EVIL, make_data, train
 from tests.show.report.report_pages import visit
@@ -180,7 +181,7 @@ def test_bars_are_no_wider_than_their_place(
     page: Page, reports: dict[str, Path], width: int
 ) -> None:
     open_list(page, reports["evil"])
-    page.set_viewport_size({"width": width, "height": 900})
+    set_width(page, width)
     page.locator(".ex-item").first.click()
     wide, room = page.locator(".ex-detail").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
     assert wide <= room
