@@ -64,3 +64,9 @@ def test_searches_look_first_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(rf.RankforceError, match="work on a GPU needs CuPy"):
             search()
+
+
+def test_the_client_of_a_cluster_needs_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(rf.RankforceError, match="no scheduler answers"):
+        rf.train({**NOWHERE, "device": "cuda", "cluster": object()})

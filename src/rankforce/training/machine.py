@@ -15,6 +15,8 @@ def check_machine(settings: Settings) -> None:
     rankforce.RankforceError: engine is 'abacus': choose 'lightgbm', 'histogram', 'xgboost' or
     'cuda'
     """
+    if settings.cluster is not None:
+        return  # its workers look for themselves
     if settings.kind == TREES:
         settings.engine_kind.check(settings.engine_parameters())
         return
