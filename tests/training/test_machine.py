@@ -9,6 +9,7 @@ import pytest
 
 import rankforce as rf
 from rankforce.engines.cuda import engine
+from rankforce.experiments.auto import auto_from
 
 NOWHERE = {"train": "no-such-file.txt"}
 LACKING: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -55,15 +56,10 @@ def test_fitting_looks_first_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
         rf.Ranker(engine="xgboost", progress=False).fit(data)
 
 
-def test_searches_look_first_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = rf.make_data("yahoo", queries=6)
+def test_auto_looks_first_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    for search in (
-        lambda: rf.tune(data, trials=1, device="cuda", progress=False),
-        lambda: rf.auto(data, trials=1, device="cuda", progress=False),
-    ):
-        with pytest.raises(rf.RankforceError, match="work on a GPU needs CuPy"):
-            search()
+    with pytest.raises(rf.RankforceError, match="work on a GPU needs CuPy"):
+        auto_from(NOWHERE, trials=1, device="cuda")
 
 
 def test_the_client_of_a_cluster_needs_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

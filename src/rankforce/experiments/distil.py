@@ -33,7 +33,6 @@ from rankforce.models.model import Model
 from rankforce.training.eval_functions import of_queries
 from rankforce.training.eval_sets import split_qid
 from rankforce.training.loading import load
-from rankforce.training.machine import check_machine
 from rankforce.training.ranker import Ranker
 from rankforce.training.resume import fingerprint
 from rankforce.training.watch import make_metrics
@@ -169,7 +168,7 @@ def _small_one(model: Model, own: dict[str, Any], parameters: dict[str, Any]) ->
             raise RankforceError(f"{name} is {parameters[name]!r}: distil itself decides that")
     kept = {name: model.parameters[name] for name in KEPT if name in model.parameters}
     ranker = Ranker(**{**USUAL, **kept, **parameters, **FIXED, **own})
-    check_machine(ranker.settings())
+    ranker.settings()
     return ranker
 
 

@@ -34,7 +34,6 @@ from rankforce.forces.base import AnyObjective
 from rankforce.formats.streams import is_stream
 from rankforce.training.aliases import ALIASES
 from rankforce.training.eval_functions import of_queries
-from rankforce.training.machine import check_machine
 from rankforce.training.members import OF_OBJECTIVES
 from rankforce.training.networks import TREES, kind_of_model
 from rankforce.training.ranker import Ranker
@@ -194,7 +193,6 @@ class Study:
         self.space = default_space(given) if space is None else read_space(space)
         self.settings = {**usual, **given}
         settings = Ranker(**self.settings).settings()
-        check_machine(settings)
         if settings.members is not None:
             raise RankforceError("members are not searched: tune a ranker, then train a committee")
         self.start = start_of(self.space, self.settings)

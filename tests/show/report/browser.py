@@ -25,7 +25,7 @@ ARGUMENTS = [
 ]
 # What never leaves the machine.
 INSIDE = ("file:", "data:", "about:", "blob:")
-# A page learns of a width in a frame, draws in the next, and what that changes may come two later.
+# Charts have been seen to follow a new width in the third frame; what they move may move others.
 SETTLED = """async () => {
   for (let i = 0; i < 5; ++i) await new Promise(requestAnimationFrame);
 }"""
