@@ -22,13 +22,13 @@ DEV = $(VENV)/.dev
 GPU = $(VENV)/.gpu
 
 # Other files may import what GPU_PYTHON lacks.
-GPU_FILES = $(shell grep -rlE --include='test_*.py' 'needs_gpu|tests\.kernels\.test_cuda' tests)
+GPU_FILES = $(shell grep -rlE --include='test_*.py' 'needs_gpu|import .*\bdevices\b' tests)
 GPU_ENV = PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} RANKFORCE_NEEDS_GPU=1
 GPU_PYTEST = $(or $(GPU_PYTHON),$(BIN)/python) -m pytest -m gpu
 # Tests that launch each kernel.
 SANITIZED = test_forces_are or test_long_lists or test_costs or test_hessians_within_leaves or \
 	test_every_metric or test_rows_and_sums or test_several_blocks or test_trees_are_those or \
-	test_other_rows
+	test_trees_on_a_gpu or test_other_rows
 
 .PHONY: help demo test test-gpu sanitize-gpu lint format bench clean
 

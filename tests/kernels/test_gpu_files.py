@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 # What such a machine may lack, with all that tests of other things import.
 LACKING = (
@@ -42,7 +44,8 @@ def run_pytest(lacking: Sequence[str], *more: str, **env: str) -> subprocess.Com
     )
 
 
-def test_gpu_tests_need_no_library_of_other_tests() -> None:
+def list_files() -> list[str]:
+    """What `make test-gpu` runs."""
     found = subprocess.run(
         ["make", "-n", "test-gpu", "GPU_PYTHON=python3"],
         cwd=ROOT,
@@ -50,11 +53,24 @@ def test_gpu_tests_need_no_library_of_other_tests() -> None:
         text=True,
         check=True,
     )
-    files = re.findall(r"tests/\S+\.py", found.stdout)
-    done = run_pytest(LACKING, "--collect-only", *files)
+    return re.findall(r"tests/\S+\.py", found.stdout)
+
+
+def collect(lacking: Sequence[str], *places: str) -> set[str]:
+    """Files with tests that need a GPU."""
+    done = run_pytest(lacking, "--collect-only", *places)
     assert done.returncode == 0, done.stdout + done.stderr
-    collected = {line.split("::")[0] for line in done.stdout.splitlines() if "::" in line}
-    assert collected == set(files) - {"tests/kernels/test_nvrtc.py"}  # it reads what another has
+    return {line.split("::")[0] for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_gpu_tests_need_no_library_of_other_tests() -> None:
+    files = list_files()
+    assert collect(LACKING, *files) == set(files)
+
+
+@pytest.mark.slow  # it imports every test
+def test_no_test_that_needs_a_gpu_is_left_out() -> None:
+    assert collect((), "tests") == set(list_files())
 
 
 def test_without_a_gpu_make_test_gpu_fails_in_one_line() -> None:
