@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.models.forest.tree import stack
+from rankforce.models.forest.walk import route
 from rankforce.models.forest.xgboost_forest import XGBoostForest
+from rankforce.models.forest.xgboost_tree import LARGEST, parse_tree, tree_record
 from rankforce.models.load import load_model
 
 xgb = pytest.importorskip("xgboost")
@@ -102,6 +105,27 @@ def test_categories_of_a_frame(tmp_path: Path) -> None:
     assert any(tree.is_categorical.any() for tree in model.trees)
     rows = np.stack([X[:, 0], code], axis=1).astype(np.float32)
     assert model.scores(rows) == pytest.approx(booster.predict(matrix), abs=1e-5)
+
+
+def test_missing_values_alone_go_left(tmp_path: Path) -> None:
+    """XGBoost's trees from a GPU say so with minus infinity, which is no number to write."""
+    alone = {
+        "left_children": [2, -1, -1],
+        "right_children": [1, -1, -1],
+        "split_indices": [1, 0, 0],
+        "split_conditions": [-np.inf, 1.0, 2.0],
+        "default_left": [1, 0, 0],
+    }
+    rows = np.array([[0, np.nan], [0, -LARGEST], [0, 0], [0, LARGEST]], np.float32)
+    for missing, go_left in ((2.0, 1), (1.0, 0)):
+        tree = parse_tree(json.loads(json.dumps(alone | {"default_left": [go_left, 0, 0]})))
+        again = parse_tree(tree_record(tree))
+        for one in (tree, again):
+            leaf = route(one, stack([one]), rows, threads=1)
+            assert one.leaf_value[leaf].tolist() == [missing, 1.0, 1.0, 1.0]
+            assert np.isfinite(one.threshold).all()
+    with pytest.raises(rf.RankforceError, match="not finite"):
+        parse_tree(alone | {"split_conditions": [0.0, -np.inf, 2.0]})
 
 
 def broken(tmp_path: Path, change: Any) -> Path:

@@ -102,9 +102,21 @@ def _read_arrays(record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     kinds = np.array(record.get("split_type", ()), np.int64)
     if len(kinds) == len(conditions):
         conditions[kinds != 0] = 0.0  # of sets of categories, which XGBoost 2 had no number for
+    _turn_round(found)
     if not np.isfinite(conditions).all():
         raise RankforceError("a tree is damaged: a leaf or a threshold is not finite")
     return found
+
+
+def _turn_round(found: dict[str, NDArray[Any]]) -> None:
+    """Missing values alone go left where XGBoost's GPU has minus infinity: all others instead."""
+    left, right, conditions = (
+        found[name] for name in ("left_children", "right_children", "split_conditions")
+    )
+    below_none = (left >= 0) & (conditions == -np.inf)
+    left[below_none], right[below_none] = right[below_none], left[below_none]
+    conditions[below_none] = LARGEST
+    found["default_left"][below_none] ^= 1
 
 
 def _in_order(left: Ints, right: Ints) -> tuple[Ints, Ints]:
