@@ -181,6 +181,20 @@ def test_many_rows_in_one_bin_do_not_overflow(device: str, monkeypatch: pytest.M
 
 
 @devices
+@pytest.mark.parametrize(
+    "limit", [{"min_child_weight": 5.0, "reg_lambda": 1.0}, {"min_child_samples": 10**30}]
+)
+def test_limits_beyond_what_integers_hold_are_kept(
+    device: str, limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features, lam, hess, keys = make_rows(200, 2)
+    hess *= 1e-20
+    there = open_there(features, device, monkeypatch, **limit)
+    assert grow_there(there, lam, hess, 0, keys) is None
+    assert open_own(features, **limit).grow(lam, hess, 0, keys, None) is None
+
+
+@devices
 def test_dice_are_thrown_again_and_then_there_is_no_tree(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

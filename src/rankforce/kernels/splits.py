@@ -41,7 +41,8 @@ def _least_hessian(leaf, rules):
     """
     by_rows = np.ceil((rules[MIN_ROWS] - 0.5) * max(leaf[HESSIAN], 1) / leaf[COUNT])
     by_weight = np.ceil(rules[MIN_WEIGHT] / rules[STEP_HESSIAN]) if rules[STEP_HESSIAN] else 0.0
-    return np.int64(max(by_rows, by_weight, 0.0))
+    # More than there is, however much, is as little to be had: int64 does not hold every limit.
+    return np.int64(min(max(by_rows, by_weight, 0.0), leaf[HESSIAN] + 1.0))
 
 
 @strict

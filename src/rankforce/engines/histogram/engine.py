@@ -135,7 +135,7 @@ class Histogram:
         self._levels = parameters["quantised_levels"]
         names = ("min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
         limits = [parameters["min_child_samples"], *map(parameters.get, names)]
-        self._rules = np.array([*limits, *category_rules(parameters)])
+        self._rules = np.array([*limits, *category_rules(parameters)], np.float64)
         self.how = f"forces quantised to {self._levels} levels, leaves in full precision"
         if categorical and team.size > 1:
             raise RankforceError(

@@ -27,7 +27,8 @@ __device__ inline Limits limits_of(const Grow& grow, Whole force, Whole second, 
     double rows = __dmul_rn(__dadd_rn(grow.least_rows, -0.5), (double)max(second, (Whole)1));
     double least = ceil(__ddiv_rn(rows, (double)count));
     double weight = limits.step_hess > 0.0 ? ceil(__ddiv_rn(grow.least_weight, limits.step_hess)) : 0.0;
-    limits.least = (Whole)fmax(fmax(least, weight), 0.0);
+    // More than there is, however much, is as little to be had: Whole does not hold every limit.
+    limits.least = (Whole)fmin(fmax(fmax(least, weight), 0.0), __dadd_rn((double)second, 1.0));
     return limits;
 }
 
