@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -111,6 +112,7 @@ def time_run(train: Any, valid: Any, trees: int, bins: int) -> dict[str, float]:
     import cupy
 
     pool = cupy.get_default_memory_pool()
+    gc.collect()
     pool.free_all_blocks()
     more = {"num_leaves": 200, "max_bin": bins, "n_estimators": trees, "eval_metric": "ndcg@10"}
     ranker, ends, whole = fit(train, valid, **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,26 @@ class Counting(Processor):
 
     def zeros(self, count: int, dtype: Any) -> Any:
         return self._noted(super().zeros(count, dtype))
+
+
+@needs_compiler
+@pytest.mark.parametrize("way", QUICK)
+def test_a_run_leaves_nothing_in_the_memory_of_the_gpu(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the collector of objects in circles, which does not know how much they hold."""
+    device = Counting()
+    for module in (engine, on_gpu):
+        monkeypatch.setattr(module, "find_device", lambda: device)
+    gc.collect()
+    gc.disable()
+    try:
+        ranker = fit(**WAYS[way], device="cuda")
+    finally:
+        gc.enable()
+    assert device.most > 0
+    assert device.used == 0
+    assert ranker.model_.trees
 
 
 @needs_compiler

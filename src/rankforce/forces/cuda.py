@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -185,12 +184,17 @@ class _Pairs(CudaReady):
         self._objective = objective
         self._ruled = ruled
         self._bound = bound
-        self._plan = functools.cache(self._make_plan)
+        # Not functools.cache of a method: objects in a circle keep the GPU's memory for a while.
+        self._plans: dict[tuple[bool, bool, bool], launch.Plan] = {}
 
-    def _make_plan(self, is_apart: bool, is_cost: bool, is_shared: bool = False) -> launch.Plan:
-        modes = {"APART": int(is_apart), "COST": int(is_cost), "SHARED": int(is_shared)}
-        macros = self._ruled.macros | modes
-        return launch.plan_pairs(self._device, self._chosen, macros, self._ruled.classes)
+    def _plan(self, is_apart: bool, is_cost: bool, is_shared: bool = False) -> launch.Plan:
+        modes = is_apart, is_cost, is_shared
+        if modes not in self._plans:
+            named = zip(("APART", "COST", "SHARED"), map(int, modes), strict=True)
+            self._plans[modes] = launch.plan_pairs(
+                self._device, self._chosen, self._ruled.macros | dict(named), self._ruled.classes
+            )
+        return self._plans[modes]
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of all pairs."""
