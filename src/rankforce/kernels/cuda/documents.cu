@@ -162,29 +162,39 @@ __device__ inline Real value_at(const Bound& bound, int table, int i) {
     return sizeof(Real) == 8 ? (Real)bound.exact[at] : (Real)bound.tables[at];
 }
 
-// Documents in label order, and their ranks.
+// Documents in label order, but for their ranks: by the threads from `first` on.
+template <typename Real>
+__device__ void lay_documents(const Bound& bound, const Query& query, int first, Room<Real>& room) {
+    float middle = (float)(0.5 * query.low + 0.5 * query.high), sigma = (float)bound.sigma;
+    for (int i = (int)threadIdx.x - first; i < query.n; i += blockDim.x - first) {
+        int p = bound.position[query.first + i];
+        room.docs[p].e = sizeof(Real) == 4 ? expf(sigma * (room.given[i] - middle)) : 0;
+        if (HAS_SCORE || sizeof(Real) == 8) room.score[p] = room.given[i];
+        if (PAIR_SET >= TRUNCATED) room.class_of[p] = class_at(query, p, room);
+        if (KIND == BY_DISTANCE) room.distance[i] = value_at<Real>(bound, 1, i);
+        if (CORRECTED) room.correction[i] = value_at<Real>(bound, 2, i);
+    }
+}
+
+// Documents in label order, and their ranks. While a warp sorts, the others lay documents.
 template <typename Real>
 __device__ void load_documents(const Bound& bound, const Query& query, Room<Real>& room) {
-    if (RANKED) {
+    bool by_warp = RANKED && query.n <= BY_WARP && warps() > 1;
+    if (RANKED && !by_warp) {
         rank_documents(query.n, room.given, room.by_place, (Bits*)room.docs);
         __syncthreads();
     }
-    float middle = (float)(0.5 * query.low + 0.5 * query.high), sigma = (float)bound.sigma;
+    if (by_warp && !warp()) rank_documents(query.n, room.given, room.by_place, (Bits*)room.docs);
+    else lay_documents(bound, query, by_warp ? WARP : 0, room);
+    if (by_warp) __syncthreads();
     for (int i = threadIdx.x; i < query.n; i += blockDim.x) {
         int p = bound.position[query.first + i];
         int rank = RANKED ? room.by_place[i] : 0;
-        Document<Real> doc;
-        doc.e = sizeof(Real) == 4 ? expf(sigma * (room.given[i] - middle)) : 0;
-        doc.g = POSITIONED ? value_at<Real>(bound, 0, rank) : 0;
-        room.docs[p] = doc;
-        if (HAS_SCORE || sizeof(Real) == 8) room.score[p] = room.given[i];
-        if (PAIR_SET >= TRUNCATED) room.class_of[p] = class_at(query, p, room);
+        room.docs[p].g = POSITIONED ? value_at<Real>(bound, 0, rank) : 0;
         if (NEEDS_RANK) {
             room.rank[p] = rank;
             room.order[rank] = p;
         }
-        if (KIND == BY_DISTANCE) room.distance[i] = value_at<Real>(bound, 1, i);
-        if (CORRECTED) room.correction[i] = value_at<Real>(bound, 2, i);
     }
     __syncthreads();
 }
