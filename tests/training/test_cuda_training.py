@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.engines.cuda import engine
+from rankforce.engines.cuda import engine, planted
 from rankforce.training import on_gpu
 from tests.engines.cases import make_categories, with_holes
 from tests.kernels.processor import Processor
@@ -281,6 +281,25 @@ class Counting(Processor):
 
 @needs_compiler
 @pytest.mark.parametrize("way", QUICK)
+@pytest.mark.usefixtures("pretended")
+def test_a_tree_that_is_not_done_at_once_changes_nothing(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was launched behind it, the next tree's forces too, is launched once more."""
+    expected = fit(**WAYS[way], device="cuda")
+    monkeypatch.setattr(engine, "ROUNDS", 1)
+    monkeypatch.setattr(engine, "MORE", 1)
+    waits = []
+    go_on = planted.Planted.is_to_go_on
+    monkeypatch.setattr(
+        planted.Planted, "is_to_go_on", lambda tree: waits.append(go_on(tree)) or waits[-1]
+    )
+    assert digest(fit(**WAYS[way], device="cuda")) == digest(expected)
+    assert sum(waits) > 1
+
+
+@needs_compiler
+@pytest.mark.parametrize("way", QUICK)
 def test_a_run_leaves_nothing_in_the_memory_of_the_gpu(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +321,7 @@ def test_a_run_leaves_nothing_in_the_memory_of_the_gpu(
 @needs_compiler
 @pytest.mark.slow
 def test_a_row_takes_its_bins_and_sixty_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_gpu, "MOST_AHEAD", 0)  # as with millions of rows
     made = rf.make_data("mslr", queries=40, seed=3)
     taken = []
     for times in (1, 2):  # the same lists: room for some of them is there in both

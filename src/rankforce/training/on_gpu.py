@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from rankforce.training.loop import Boosting
 from rankforce.training.run import Job
 from rankforce.training.sown import Sown
 from rankforce.training.watch import Evaluation
+
+# Bytes of the next tree's forces beside those of one that may not be done yet. Where they take
+# more, a tree takes so long that nobody sees the GPU wait for a moment.
+MOST_AHEAD = 100e6
 
 
 class GpuForces:
@@ -91,12 +95,22 @@ class GpuForces:
                 one *= weight
 
 
+class Pushed(NamedTuple):
+    """Forces that were launched, and how many seconds that took."""
+
+    lam: Any
+    hess: Any
+    seconds: float
+
+
 class Step:
     """A tree on its way: what was launched, and what comes of it."""
 
-    def __init__(self, iteration: int, planted: Any, lam: Any, hess: Any) -> None:
-        self.iteration, self.planted, self.lam, self.hess = iteration, planted, lam, hess
-        self.forces = 0.0  # seconds in which they were launched
+    def __init__(self, iteration: int, planted: Any, pushed: Pushed) -> None:
+        self.iteration, self.planted = iteration, planted
+        self.pushed: Any = pushed
+        self.seconds = pushed.seconds
+        self.following: Pushed | None = None  # forces of the next tree, launched behind this one
         self.values: Any = None  # of leaves, as they come
         self.measured: list[Any] = []  # metrics of every other set, as they come
 
@@ -123,6 +137,7 @@ class GpuBoosting(Boosting):
         needs_scores = any(map(self._needs_scores, self._boards))
         # An engine that plants a tree goes on to the next by itself.
         self._runs_ahead = not self._is_seen and not needs_scores and hasattr(self.engine, "plant")
+        self._pushes_ahead = self._runs_ahead and 8 * self.engine.rows.rows <= MOST_AHEAD
 
     def _rows_of(self, number: int) -> Any:
         """The rows of a set; the training set among the others is there already."""
@@ -140,35 +155,32 @@ class GpuBoosting(Boosting):
         """Add the tree that was begun, and begin the next."""
         if self._ahead is None:
             self._last = perf_counter()
-        step = self._ahead or self._launch(iteration)
+        step = self._ahead or self._launch(iteration, self._push(iteration))
         while step.planted.is_to_go_on():
             self._launch_rest(step)
         if not step.planted.is_there:
             return None
         self._ahead = None
         if self._runs_ahead and iteration + 1 < self.total:
-            step.lam = step.hess = None  # their memory serves the next
-            self._ahead = self._launch(iteration + 1)
+            following, step.following, step.pushed = step.following, None, None  # memory for others
+            self._ahead = self._launch(iteration + 1, following or self._push(iteration + 1))
         return self._finish(step)
 
-    def _launch(self, iteration: int) -> Step:
-        """Everything that a tree takes."""
-        begun = perf_counter()
-        lam, hess = self._forces(iteration)
-        pushed = perf_counter()
-        second = self._there.unit_hessians(iteration) if self.is_least_squares else hess
+    def _push(self, iteration: int) -> Pushed:
+        """Forces at the scores as they are by then."""
+        begun, scores = perf_counter(), self._rows[0].rounded
+        is_base = iteration < self.model.base_steps
+        at = self._there.at_labels if is_base else self._there.at
+        return Pushed(*at(scores, iteration), perf_counter() - begun)
+
+    def _launch(self, iteration: int, pushed: Pushed) -> Step:
+        """Everything that a tree takes behind its forces, and the forces of the next."""
+        second = self._there.unit_hessians(iteration) if self.is_least_squares else pushed.hess
         rows = self.forces.bag_rows(iteration)
-        planted = self._plant(lam, second, iteration, rows)
-        step = Step(iteration, planted, lam, hess)
-        step.forces = pushed - begun
+        planted = self._plant(pushed.lam, second, iteration, rows)
+        step = Step(iteration, planted, pushed)
         self._launch_rest(step)
         return step
-
-    def _forces(self, iteration: int) -> tuple[Any, Any]:
-        scores = self._rows[0].rounded
-        if iteration < self.model.base_steps:
-            return self._there.at_labels(scores, iteration)
-        return self._there.at(scores, iteration)
 
     def _plant(self, lam: Any, second: Any, iteration: int, rows: Any) -> Any:
         plant = getattr(self.engine, "plant", None)
@@ -179,8 +191,13 @@ class GpuBoosting(Boosting):
         return Sown(self.engine, grown, self._device, l1=settings.reg_alpha, l2=settings.reg_lambda)
 
     def _launch_rest(self, step: Step) -> None:
-        """What comes behind the growth of a tree; nothing, as long as it is not done."""
-        iteration, planted = step.iteration, step.planted
+        """What comes behind the growth of a tree; nothing, as long as it is not done.
+
+        The forces of the next tree are launched before it is known whether this one is done: else
+        the GPU would wait while the processor hears of it, and launches them.
+        """
+        iteration, planted, pushed = step.iteration, step.planted, step.pushed
+        step.following = None  # of a tree that was not done
         is_exact = self.settings.step == "exact-newton" and iteration >= self.model.base_steps
 
         def share(leaf: Any, leaves: int) -> Shared:
@@ -189,7 +206,7 @@ class GpuBoosting(Boosting):
 
         rate = self.settings.rate(iteration - self.model.base_steps)
         values = planted.set_values(
-            step.lam, step.hess, rate=rate, share=share if is_exact else None
+            pushed.lam, pushed.hess, rate=rate, share=share if is_exact else None
         )
         if values is None:
             return
@@ -201,6 +218,8 @@ class GpuBoosting(Boosting):
         step.values = fetch(values)
         others = zip(self._boards, self._rows[1:], strict=True)
         step.measured = [fetch(board.measure(rows.scores)) for board, rows in others]
+        if self._pushes_ahead and iteration + 1 < self.total:
+            step.following = self._push(iteration + 1)
 
     def _finish(self, step: Step) -> tuple[Any, Any, Seconds]:
         """Keep a tree, and copy what somebody looks at."""
@@ -209,17 +228,18 @@ class GpuBoosting(Boosting):
         values = step.values.get()[: tree.leaves].copy()
         self.model.trees.append(tree.with_values(values, rate))
         self.model.used = self.model.steps
-        lam, hess = step.lam, step.hess
+        lam = hess = None
         if self._is_seen:
             self._rows[0].get_scores(self.scores[0])
-            lam, hess = (self._device.download(one).astype(np.float64) for one in (lam, hess))
+            there = (self._device.download(one) for one in step.pushed[:2])
+            lam, hess = (one.astype(np.float64) for one in there)
         needed = zip(self._rows[1:], self.scores[1:], self._boards, strict=True)
         for rows, scores, board in needed:
             if self._is_seen or self._needs_scores(board):
                 rows.get_scores(scores)
         self._measured = [one.get() for one in step.measured]
         before, self._last = self._last, perf_counter()
-        return lam, hess, Seconds(step.forces, self._last - before)
+        return lam, hess, Seconds(step.seconds, self._last - before)
 
     def _needs_scores(self, board: GpuBoard) -> bool:
         """Whether a metric is a function that the processor calls."""
