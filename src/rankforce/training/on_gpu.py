@@ -29,7 +29,7 @@ from rankforce.training.watch import Evaluation
 
 # Bytes of the next tree's forces beside those of one that may not be done yet. Where they take
 # more, a tree takes so long that nobody sees the GPU wait for a moment.
-MOST_AHEAD = 100e6
+MOST_AHEAD = 50e6
 
 
 class GpuForces:
