@@ -312,6 +312,8 @@ def test_trec_eval(name: str) -> None:
         assert_same(our_values(name, "trec_eval", QUERIES, rel=2), trec_values(2)[name])
 
 
+# From Python 3.12 on, that is told of how ir_measures reads a name.
+@pytest.mark.filterwarnings("ignore:.* removed in Python 3.14:DeprecationWarning")
 @pytest.mark.parametrize("text", IR_MEASURES)
 def test_ir_measures_by_its_own_names(text: str) -> None:
     measure = ir_measures.parse_measure(text)
