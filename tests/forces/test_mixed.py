@@ -337,7 +337,7 @@ MIXES: dict[str, rf.Mixed] = {
 OF_FUNCTIONS: dict[str, rf.Mixed] = {
     "pair weight": RANKNET + 0.5 * rf.objective(my_weight),
     "metric": rf.additive("y", my_value) + RANKNET,
-    "gain": 1.0 * rf.objective("lambdarank-ndcg", gain=math.exp2),
+    "gain": 1.0 * rf.objective("lambdarank-ndcg", gain=np.exp2),
     "schedule": rf.scheduled(RANKNET, NDCG, schedule=halfway),
     "schedule inside": 0.5 * rf.scheduled(RANKNET, NDCG, schedule=halfway) + RANKNET,
 }

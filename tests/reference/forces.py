@@ -102,8 +102,10 @@ def normalise(
         factor = math.log1p(total) / math.log(2.0) / total
         return [value * factor for value in lam], [value * factor for value in hess]
     if norm == "std":
-        deviation = statistics.pstdev(lam) if n else 0.0
-        if deviation == 0:
+        largest = max(map(abs, lam), default=0.0)
+        if largest == 0:
             return [0.0] * n, [0.0] * n
-        return [value / deviation for value in lam], [1.0] * n
+        shares = [value / largest for value in lam]  # squares of forces may vanish
+        deviation = statistics.pstdev(shares)
+        return [value / deviation for value in shares], [1.0] * n
     return lam, hess
