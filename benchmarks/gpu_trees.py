@@ -112,7 +112,7 @@ def time_run(train: Any, valid: Any, trees: int, bins: int) -> dict[str, float]:
     import cupy
 
     pool = cupy.get_default_memory_pool()
-    gc.collect()
+    gc.collect()  # what ran before, networks among it
     pool.free_all_blocks()
     more = {"num_leaves": 200, "max_bin": bins, "n_estimators": trees, "eval_metric": "ndcg@10"}
     ranker, ends, whole = fit(train, valid, **more)

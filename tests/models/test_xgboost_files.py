@@ -107,8 +107,8 @@ def test_categories_of_a_frame(tmp_path: Path) -> None:
     assert model.scores(rows) == pytest.approx(booster.predict(matrix), abs=1e-5)
 
 
-def test_missing_values_alone_go_left(tmp_path: Path) -> None:
-    """XGBoost's trees from a GPU say so with minus infinity, which is no number to write."""
+def test_missing_values_alone_go_left() -> None:
+    """XGBoost's trees from a GPU say so with minus infinity."""
     alone = {
         "left_children": [2, -1, -1],
         "right_children": [1, -1, -1],

@@ -188,13 +188,12 @@ class _Pairs(CudaReady):
         self._plans: dict[tuple[bool, bool, bool], launch.Plan] = {}
 
     def _plan(self, is_apart: bool, is_cost: bool, is_shared: bool = False) -> launch.Plan:
-        modes = is_apart, is_cost, is_shared
-        if modes not in self._plans:
-            named = zip(("APART", "COST", "SHARED"), map(int, modes), strict=True)
-            self._plans[modes] = launch.plan_pairs(
-                self._device, self._chosen, self._ruled.macros | dict(named), self._ruled.classes
-            )
-        return self._plans[modes]
+        key = is_apart, is_cost, is_shared
+        if key not in self._plans:
+            modes = {"APART": int(is_apart), "COST": int(is_cost), "SHARED": int(is_shared)}
+            macros, classes = self._ruled.macros | modes, self._ruled.classes
+            self._plans[key] = launch.plan_pairs(self._device, self._chosen, macros, classes)
+        return self._plans[key]
 
     def push(self, moment: CudaMoment, lam: Any, hess: Any) -> None:
         """Forces of all pairs."""

@@ -86,9 +86,9 @@ __device__ void rank_in_block(int n, const float* given, int* rank, Bits* keys) 
     for (int r = threadIdx.x; r < n; r += blockDim.x) rank[(unsigned)keys[r]] = r;
 }
 
+// By one warp where a warp sorts by itself, else by all threads.
 __device__ void rank_documents(int n, const float* given, int* rank, Bits* keys) {
     if (n > BY_WARP) return rank_in_block(n, given, rank, keys);
-    if (warp()) return;
     if (n > 4 * WARP) rank_in_warp<8>(n, given, rank);
     else if (n > 2 * WARP) rank_in_warp<4>(n, given, rank);
     else rank_in_warp<2>(n, given, rank);
