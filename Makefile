@@ -23,7 +23,8 @@ GPU = $(VENV)/.gpu
 
 # Other files may import what GPU_PYTHON lacks.
 GPU_FILES = $(shell grep -rlE --include='test_*.py' 'needs_gpu|import .*\bdevices\b' tests)
-GPU_ENV = PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} RANKFORCE_NEEDS_GPU=1
+# Plugins that it has for others are left out: their warnings would be failures.
+GPU_ENV = PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} RANKFORCE_NEEDS_GPU=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
 GPU_PYTEST = $(or $(GPU_PYTHON),$(BIN)/python) -m pytest -m gpu
 # Tests that launch each kernel.
 SANITIZED = test_forces_are or test_long_lists or test_costs or test_hessians_within_leaves or \
@@ -42,7 +43,7 @@ demo: $(CORE) ## train several objectives on a synthetic set and compare them
 test: lint ## check style and types, then run the tests (SLOW=1 for all, ARGS="-k name" for some)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(if $(SLOW),,-m "not slow") $(ARGS)
 
-test-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run the tests that need an NVIDIA GPU (GPU_PYTHON=python3: with what that one has)
+test-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run the tests that need an NVIDIA GPU (GPU_PYTHON=python3: with what that one has; ARGS="-p xdist -n 8": several at once)
 	$(GPU_ENV) $(GPU_PYTEST) $(GPU_FILES) $(ARGS)
 
 sanitize-gpu: $(if $(GPU_PYTHON),,$(GPU)) ## run each kernel under NVIDIA's compute-sanitizer: memory, then races (TOOLS=racecheck for one)

@@ -11,7 +11,7 @@ import pytest
 
 from rankforce.common.errors import RankforceError
 from rankforce.engines.base import Grown, open_engine
-from rankforce.engines.cuda import arrays, engine
+from rankforce.engines.cuda import arrays, engine, rounds
 from rankforce.engines.cuda.bins import group_columns
 from rankforce.engines.histogram.engine import ATTEMPTS
 from rankforce.kernels.cuda.device import source
@@ -137,14 +137,15 @@ def test_trees_are_those_of_the_slow_way(
 
 @devices
 @pytest.mark.parametrize(
-    ("name", "value"), [("TRIED", 1), ("MOST_SLOTS", 0), ("ROUNDS", 1), ("LEAST_CHUNK", 64)]
+    ("name", "value"),
+    [("TRIED", 1), ("MOST_SLOTS", 0), ("FIRST", 1), ("AT_ONCE", 1), ("LEAST_CHUNK", 64)],
 )
 def test_little_room_takes_more_rounds_and_changes_nothing(
     device: str, name: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     features, lam, hess, keys = make_rows(1500, 6)
     expected = open_own(features, num_leaves=40).grow(lam, hess, 0, keys, None)
-    monkeypatch.setattr(engine if name == "ROUNDS" else arrays, name, value)
+    monkeypatch.setattr(rounds if hasattr(rounds, name) else arrays, name, value)
     there = open_there(features, device, monkeypatch, num_leaves=40)
     for _ in range(2):
         assert_same(grow_there(there, lam, hess, 0, keys), expected)

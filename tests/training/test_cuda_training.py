@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rankforce as rf
-from rankforce.engines.cuda import engine, planted
+from rankforce.engines.cuda import engine, planted, rounds
 from rankforce.training import on_gpu
 from tests.engines.cases import make_categories, with_holes
 from tests.kernels.processor import Processor
@@ -287,8 +287,8 @@ def test_a_tree_that_is_not_done_at_once_changes_nothing(
 ) -> None:
     """What was launched behind it, the next tree's forces too, is launched once more."""
     expected = fit(**WAYS[way], device="cuda")
-    monkeypatch.setattr(engine, "ROUNDS", 1)
-    monkeypatch.setattr(engine, "MORE", 1)
+    for name, value in {"FIRST": 1, "SPARE": 0, "AT_ONCE": 1}.items():
+        monkeypatch.setattr(rounds, name, value)
     waits = []
     go_on = planted.Planted.is_to_go_on
     monkeypatch.setattr(

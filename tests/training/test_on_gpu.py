@@ -200,3 +200,31 @@ def test_a_gpus_run_is_resumed(tmp_path: Any) -> None:
     place = {"checkpoint": tmp_path / "run", "checkpoint_every": 2}
     fit(**more, **place, n_estimators=3)
     assert fit(**more, **place).model_.scorer.digest(6) == fit(**more).model_.scorer.digest(6)
+
+
+@devices
+def test_launches_that_are_repeated_are_all_made(device: str) -> None:
+    """Plainly at first, recorded, and as one; also behind a mistake while they are recorded."""
+    rows = walk_there.GpuScores(device_of(device), 1000)
+    leaf = rows._device.upload(np.arange(1000, dtype=np.int32) % 3)
+    values = rows._device.upload(np.array([1.0, 2.0, 4.0]))
+    mistakes: list[Exception] = []
+
+    def launch_all() -> None:
+        rows.move(leaf, values)
+        if mistakes:
+            raise mistakes.pop()
+        rows.move(leaf, values)
+
+    again = rows._device.repeated(launch_all)
+    again()
+    mistakes.append(OSError("full"))
+    if device == "gpu":
+        with pytest.raises(OSError, match="full"):
+            again()
+    mistakes.clear()
+    for _ in range(3):
+        again()
+    scores = np.empty(1000)
+    rows.get_scores(scores)
+    assert scores.tolist() == [8.0 * (1, 2, 4)[row % 3] for row in range(1000)]

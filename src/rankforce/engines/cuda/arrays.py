@@ -144,6 +144,7 @@ class Arrays:
             name: device.empty(-(-count // 8), np.int64) for name, count in bytes_of.items()
         }
         self.kept |= {
+            "kind": device.zeros(groups.columns, np.int32),
             "largest": device.zeros(2, np.uint32),
             "result": device.zeros(2 * most * self.result, np.int64),
         }

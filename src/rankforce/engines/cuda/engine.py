@@ -21,6 +21,7 @@ from rankforce.engines.cuda import arrays
 from rankforce.engines.cuda.arrays import Arrays, launch, make_shape
 from rankforce.engines.cuda.bins import group_columns
 from rankforce.engines.cuda.planted import Planted
+from rankforce.engines.cuda.rounds import Rounds, Sizes
 from rankforce.engines.cuda.rows import BinRows
 from rankforce.engines.histogram import engine as own
 from rankforce.engines.histogram.engine import (
@@ -31,10 +32,8 @@ from rankforce.engines.histogram.engine import (
     open_bins,
 )
 from rankforce.kernels.cuda.device import find_device, told_in_words
-from rankforce.kernels.cuda.launch import make_record
+from rankforce.kernels.cuda.launch import make_record, set_fields
 
-ROUNDS = 12  # of the first tree, before it is known how many they need
-MORE = 2  # rounds beyond those of the tree before
 DEEPEST = 1 << 30  # without a limit
 
 
@@ -79,14 +78,12 @@ class CudaTrees:
         self.edges, self.columns = bins.edges, bins.columns
         most = min(parameters["num_leaves"], max(bins.shape[0], 2))
         bits = (int((bins.many + bins.edges.has_nan[self.columns]).max()) - 1).bit_length()
-        groups = self.groups = group_columns(len(self.columns))
+        groups = group_columns(len(self.columns))
         self._check_leaves(most)
         # Columns of categories cost others nothing where there are none.
         coded = bool(np.isin(self.columns, self.edges.coded).any())
         few = few_rows(self._levels)
         self.shape = make_shape(self.device, groups, bits, few, with_codes=coded)
-        self.count_bytes = self.shape.count_bytes + 4 * most
-        self.split_bytes = arrays.CODES_SHARED if coded else arrays.SPLIT_SHARED
         rows = bins.shape[0]
         needed = rows * (groups.width + arrays.ROW_BYTES) + arrays.MOST_SLOTS
         with told_in_words(self.device, rows, len(self.columns), needed):
@@ -94,24 +91,39 @@ class CudaTrees:
             self.arrays = Arrays(self.device, groups, bits, rows, most, with_codes=coded)
             self._many_there = self.device.upload(bins.many.astype(np.int32))
             self._keys: Any = None
+        self._grow = self._grow_record(parameters)
+        sizes = Sizes(
+            rows,
+            most,
+            groups.number,
+            count_bytes=self.shape.count_bytes + 4 * most,
+            split_bytes=arrays.CODES_SHARED if coded else arrays.SPLIT_SHARED,
+            plan_bytes=self.arrays.shared,
+        )
+        self.rounds = Rounds(self.device, self.shape, self._grow, sizes)
+        self._drawn: Any = None  # the columns that are in
+        self._bags: tuple[Any, Any, Any] = None, None, None  # a bag, its rows and the rest there
+
+    def _grow_record(self, parameters: Mapping[str, Any]) -> NDArray[Any]:
+        """What kernels are given, as far as it is the same for all trees."""
         names = ("min_child_samples", "min_child_weight", "min_split_gain", "reg_alpha")
         rules = [*map(parameters.get, names), parameters["reg_lambda"]]
         rules += category_rules(parameters)
         depth = parameters["max_depth"]
-        self._numbers = {
-            "rows": rows,
-            "columns": len(self.columns),
-            "most": most,
-            "deepest": depth if depth > 0 else DEEPEST,
-            "nodes_at_most": self.arrays.nodes,
-            "slots_at_most": self.arrays.slots,
-            "levels": self._levels,
-            "near": self.arrays.is_near,
+        return make_record(
+            self.device,
+            arrays.GROW,
+            self.arrays.kept | {"bins": self.rows.bins, "many": self._many_there},
+            rows=self.rows.rows,
+            columns=len(self.columns),
+            most=self.arrays.most,
+            deepest=depth if depth > 0 else DEEPEST,
+            nodes_at_most=self.arrays.nodes,
+            slots_at_most=self.arrays.slots,
+            levels=self._levels,
+            near=self.arrays.is_near,
             **dict(zip(arrays.RULES, rules, strict=True)),
-        }
-        self._kinds: tuple[Any, Any] = None, None  # the columns that are drawn, here and there
-        self._bags: tuple[Any, Any, Any] = None, None, None  # a bag, its rows and the rest there
-        self.rounds, self.more = ROUNDS, MORE
+        )
 
     @property
     def ranges(self) -> list[str]:
@@ -144,18 +156,11 @@ class CudaTrees:
         if self._keys is None:
             self._keys = self.device.upload(keys)
         bag, rest = self._bag(rows)
-        kept = self.arrays.kept | {
-            "bins": self.rows.bins,
-            "many": self._many_there,
-            "kind": self._draw(iteration),
-            "bag": bag,
-            "keys": self._keys,
-            "lam": lam,
-            "hess": hess,
-        }
+        self._draw(iteration)
+        given = {"bag": bag, "keys": self._keys, "lam": lam, "hess": hess}
         count = self.rows.rows if rows is None else len(rows)
         key = hash_numbers(self._seed, iteration, attempt)
-        grow = make_record(self.device, arrays.GROW, kept, **self._numbers, count=count, key=key)
+        grow = set_fields(self.device, self._grow.copy(), given, count=count, key=key)
 
         def again() -> Planted | None:
             if attempt + 1 == ATTEMPTS:
@@ -163,7 +168,7 @@ class CudaTrees:
             return self.plant(lam, hess, iteration, keys, rows, attempt + 1)
 
         planted = Planted(self, grow, (lam, hess), rest, again)
-        planted.begin(self.rounds)
+        planted.begin()
         return planted
 
     def grow(
@@ -181,16 +186,14 @@ class CudaTrees:
             planted.set_values(lam, hess, rate=1.0)
         return Grown(planted.tree(), planted.leaf) if planted.is_there else None
 
-    def _draw(self, iteration: int) -> Any:
-        """What is known of columns: whether they have missing values, and are drawn."""
+    def _draw(self, iteration: int) -> None:
+        """Tell what is known of columns: whether they have missing values, and are drawn."""
         drawn = draw_columns(self.columns, self._share, self._seed, iteration)
-        before, there = self._kinds
-        if before is None or not np.array_equal(before, drawn):
+        if self._drawn is None or not np.array_equal(self._drawn, drawn):
             kind = self.edges.kinds[self.columns].astype(np.int32)
             kind[drawn] |= arrays.DRAWN
-            there = self.device.upload(kind)
-            self._kinds = drawn, there
-        return there
+            self.arrays.kept["kind"][:] = self.device.upload(kind)
+            self._drawn = drawn
 
     def _bag(self, rows: NDArray[np.int32] | None) -> tuple[Any, Any]:
         """The rows of a bag on the GPU, and all others; None for both if all are in."""

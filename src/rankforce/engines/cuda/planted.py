@@ -46,9 +46,9 @@ class Planted:
         self.leaf = engine.arrays.leaf
         self.most = engine.arrays.most
 
-    def begin(self, rounds: int) -> None:
+    def begin(self) -> None:
         """Launch the first rounds."""
-        engine, most = self._engine, self.most
+        engine = self._engine
         sums = make_record(self._device, arrays.LEAVES_OF, {"sums": engine.arrays.sums})
         engine.run("begin_tree", 1, self._grow, sums)
         lam, hess = self._forces
@@ -58,25 +58,8 @@ class Planted:
             min(engine.shape.blocks, -(-engine.rows.rows // arrays.ROW_THREADS)),
             self._grow,
         )
-        self._count(1)
-        for _ in range(min(rounds, most) - 1):
-            self._round()
+        engine.rounds.begin()
         self._end_rounds()
-
-    def _count(self, pairs: int) -> None:
-        """Histograms and splits of new leaves, and what is split next."""
-        engine, groups = self._engine, self._engine.groups.number
-        engine.run("count_rows", engine.shape.workers, self._grow, shared=engine.count_bytes)
-        blocks = min(2 * pairs * groups, engine.shape.blocks)
-        engine.run("find_splits", blocks, self._grow, shared=engine.split_bytes)
-        engine.run("plan_round", 1, self._grow, shared=engine.arrays.shared)
-
-    def _round(self) -> None:
-        engine = self._engine
-        pieces = -(-engine.rows.rows // arrays.PART_ROWS) + self.most
-        blocks = min(pieces, engine.shape.blocks)
-        engine.run("part_rows", blocks, self._grow, shared=arrays.PART_SHARED)
-        self._count(self.most - 1)
 
     def _end_rounds(self) -> None:
         self._head = self._device.fetch(self._engine.arrays.kept["result"][: arrays.RESULT])
@@ -86,11 +69,10 @@ class Planted:
         head = self._head.get()
         self._check(head)
         if not head[arrays.DONE]:
-            for _ in range(self._engine.more):
-                self._round()
+            self._engine.rounds.go_on()
             self._end_rounds()
             return True
-        self._engine.rounds = int(head[arrays.ROUNDS]) + self._engine.more
+        self._engine.rounds.end(int(head[arrays.ROUNDS]))
         self.is_there = bool(head[arrays.LEAVES] > 1)
         other = None if self.is_there else self._again()
         if other is not None:

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,6 +127,12 @@ class Device:
             kernel.max_dynamic_shared_size_bytes = max(shared, kernel.max_dynamic_shared_size_bytes)
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
+    def repeated(self, launch_all: Callable[[], None]) -> Callable[[], None]:
+        """Launches that are made again and again with the same arguments: as one, from the second
+        time on, since what compiles or loads code cannot be recorded.
+        """
+        return _Repeated(self._cupy, launch_all)
+
     def _compile(self, files: tuple[str, ...], macros: tuple[tuple[str, Any], ...]) -> Any:
         options = (*OPTIONS, *(f"-D{key}={value}" for key, value in macros))
         return self._cupy.RawModule(code=source(files), options=options)
@@ -166,6 +172,34 @@ class Device:
             raise RankforceError(
                 f"scores are on the device 'cuda:{number}', but labels on 'cuda:{self.number}'"
             )
+
+
+class _Repeated:
+    """Launches that become one graph."""
+
+    def __init__(self, cupy: Any, launch_all: Callable[[], None]) -> None:
+        self._cupy, self._launch_all = cupy, launch_all
+        self._is_new = True
+        self._graph: Any = None
+
+    def __call__(self) -> None:
+        if self._is_new:
+            self._is_new = False
+            self._launch_all()
+            return
+        if self._graph is None:
+            self._graph = self._record()
+        self._graph.launch()
+
+    def _record(self) -> Any:
+        stream = self._cupy.cuda.Stream(non_blocking=True)  # the usual one does not record
+        with stream:
+            stream.begin_capture()
+            try:
+                self._launch_all()
+            finally:
+                graph = stream.end_capture()
+        return graph
 
 
 @functools.cache

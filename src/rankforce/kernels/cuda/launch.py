@@ -124,7 +124,13 @@ def bind(device: Any, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]) 
 
 def make_record(device: Any, kind: Any, arrays: Mapping[str, Any], **numbers: Any) -> NDArray[Any]:
     """What a kernel is given: where arrays are, None if there is none, and numbers."""
-    fields = np.zeros((), kind)
+    return set_fields(device, np.zeros((), kind), arrays, **numbers)
+
+
+def set_fields(
+    device: Any, fields: NDArray[Any], arrays: Mapping[str, Any], **numbers: Any
+) -> NDArray[Any]:
+    """The same record, with other arrays and numbers."""
     for name, array in arrays.items():
         fields[name] = 0 if array is None else device.pointer(array)
     for name, value in numbers.items():
