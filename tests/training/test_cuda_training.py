@@ -231,19 +231,19 @@ def test_an_interrupted_run_leaves_its_trees(device: str) -> None:
 def test_no_room_is_said_with_what_was_needed(
     pretended: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = Processor.empty
+    zeros = Processor.zeros
 
     def refuse(self: Any, count: int, dtype: Any) -> Any:
         if np.dtype(dtype) == np.uint8:
             raise MemoryError("Out of memory allocating 28,672 bytes")
-        return empty(self, count, dtype)
+        return zeros(self, count, dtype)
 
-    monkeypatch.setattr(Processor, "empty", refuse)
+    monkeypatch.setattr(Processor, "zeros", refuse)
     columns = TRAIN.features.shape[1]
     message = rf"{TRAIN.rows} rows of {columns} features take about 0\.\d+ GB of the GPU's "
     with pytest.raises(rf.RankforceError, match=message):
         fit(device="cuda")
-    monkeypatch.setattr(Processor, "empty", empty)
+    monkeypatch.setattr(Processor, "zeros", zeros)
 
     def refuse_later(*_: Any) -> None:
         raise MemoryError("Out of memory allocating 512 bytes")

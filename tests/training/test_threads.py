@@ -10,7 +10,7 @@ import pytest
 import rankforce as rf
 from rankforce.common.threads import ROWS
 from rankforce.data.queries import index_queries
-from rankforce.training.forces import Forces, shuffle_ties
+from rankforce.training.forces import Forces, order_within, shuffle_ties
 from rankforce.training.settings import make_settings
 
 SIZE, QUERIES = 25, 2700
@@ -135,6 +135,15 @@ def tie_order(qid: Any, seed: int) -> dict[int, list[int]]:
         own = np.flatnonzero(qid == qid[rows[0]])
         found[int(qid[rows[0]])] = np.searchsorted(own, rows).tolist()
     return found
+
+
+@pytest.mark.parametrize("queries", [0, 1, 2, 7, 300])
+@pytest.mark.parametrize("most", [1, 3, 2**20, 2**64 - 1])  # the few lowest bits alone differ
+def test_one_sort_orders_as_two_do(queries: int, most: int) -> None:
+    rng = np.random.default_rng(queries)
+    query = np.repeat(np.arange(queries), rng.integers(0, 40, queries))
+    draw = rng.integers(0, most, len(query), dtype=np.uint64, endpoint=True)
+    assert order_within(query, draw).tolist() == np.lexsort((draw, query)).tolist()
 
 
 QID = np.repeat([12, 3, 44, 7, 5, 100], [9, 30, 1, 2, 15, 40])

@@ -30,9 +30,25 @@ def shuffle_ties(index: QueryIndex, seed: int) -> QueryIndex:
     query = np.repeat(np.arange(len(index.sizes)), index.sizes)
     keys = index.places(row_keys(index, len(query)))
     draw = hash_keys(keys ^ hash_keys(np.array([seed], np.uint64)))
-    order = np.lexsort((draw, query))
+    order = order_within(query, draw)
     row = index.row[order] if len(index.row) else order
     return index._replace(row=row.astype(np.int64))
+
+
+def order_within(query: NDArray[np.int64], draw: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The order by query, which never falls, and then by a draw of 64 bits.
+
+    >>> order_within(np.array([0, 0, 1, 1]), np.array([7, 3, 2, 9], np.uint64)).tolist()
+    [1, 0, 2, 3]
+    """
+    # One sort of what nearly has an order in place of two that do not see it: a tenth of the time.
+    bits = np.uint64(max(int(query.max(initial=0)).bit_length(), 1))
+    key = query.astype(np.uint64) << (np.uint64(64) - bits) | draw >> bits
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    if (ordered[1:] == ordered[:-1]).any():  # bits that had no room may tell them apart
+        order = np.lexsort((draw, query))
+    return order
 
 
 class Forces:

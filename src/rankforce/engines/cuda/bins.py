@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankforce.data.binned import Binned
 from rankforce.data.sources import block_rows
@@ -40,27 +40,27 @@ def group_columns(columns: int) -> Groups:
 def upload_bins(device: Any, binned: Binned) -> Any:
     """The bins of all rows."""
     rows, width = binned.shape[0], group_columns(len(binned.columns)).width
-    there = device.empty(rows * width, np.uint8)
-    zeros = _bins_of_zero(binned)
-    step = block_rows(width)
-    for first in range(0, rows, step):
-        last = min(first + step, rows)
-        block = np.zeros((last - first, width), np.uint8)
-        for column in range(len(binned.columns)):
-            begin, far = int(binned.at[column]), int(binned.step[column])
-            own = binned.bins[begin + first * far : begin + (last - 1) * far + 1 : far]
-            block[:, column] = own
-            if zeros[column] >= 0:
-                block[own == binned.many[column], column] = zeros[column]
-        there[first * width : last * width] = device.upload(block.reshape(-1))
+    there = device.zeros(rows * width, np.uint8)
+    table = there.reshape(rows, width)
+    # Some columns stand row by row, behind them others: they are told apart on the GPU.
+    for left, right in pairwise(binned.cut.tolist()):
+        far = right - left
+        step = block_rows(far)
+        for first in range(0, rows, step):
+            last = min(first + step, rows)
+            own = binned.bins[left * rows + first * far : left * rows + last * far]
+            table[first:last, left:right] = device.upload(own).reshape(-1, far)
+    for column, zero in enumerate(_bins_of_zero(binned)):
+        if zero >= 0:
+            own = table[:, column]
+            own[own == binned.many[column]] = zero
     return there
 
 
-def _bins_of_zero(binned: Binned) -> NDArray[np.int64]:
+def _bins_of_zero(binned: Binned) -> list[int]:
     """Where a missing value counts as 0, since none was seen in training: its bin; elsewhere -1."""
     edges = binned.edges
-    found = [
+    return [
         -1 if edges.has_nan[column] else int(np.searchsorted(edges.of(column), 0.0))
         for column in binned.columns.tolist()
     ]
-    return np.array(found, np.int64)
