@@ -150,6 +150,60 @@ def test_callbacks_see_scores_and_forces(device: str) -> None:
     assert there.model_.diagnostics is not None
 
 
+class Copying(Processor):
+    """A device that knows how many arrays were copied from it, and waited for."""
+
+    copies = 0
+
+    def download(self, array: Any) -> Any:
+        self.copies += 1
+        return super().download(array)
+
+
+@needs_compiler
+@pytest.mark.parametrize("ahead", [0, 50e6])
+def test_what_no_callback_looks_at_is_not_copied(
+    ahead: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = Copying()
+    monkeypatch.setattr(on_gpu, "MOST_AHEAD", ahead)
+    for module in (engine, on_gpu):
+        monkeypatch.setattr(module, "find_device", lambda: device)
+    moments: list[Any] = []
+    fit(device="cuda")
+    device.copies = 0
+    there = fit(callbacks=[lambda moment: moments.append(moment)], device="cuda")
+    assert device.copies == 0
+    assert moments[-1].scores == pytest.approx(there.predict(TRAIN), abs=1e-12)
+    with pytest.raises(rf.RankforceError, match=r"lam of a tree .* copy it there"):
+        moments[-1].lam  # noqa: B018 - looking is what fails
+    fit(callbacks=[lambda moment: moment.iteration == 2 and moment.hess.sum()], device="cuda")
+    assert device.copies == 2
+
+
+@devices
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("ahead", [0, 50e6])
+def test_a_callback_sees_the_scores_behind_its_own_tree(
+    device: str, ahead: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the next tree may be growing by then."""
+    monkeypatch.setattr(on_gpu, "MOST_AHEAD", ahead)
+    before = [np.zeros(TRAIN.rows)]
+
+    def look(moment: Any) -> bool:
+        ready = moment.objective.bind(moment.data, moment.queries)
+        expected = ready.gradients(before[-1], norm="lightgbm", iteration=moment.iteration)[0]
+        assert moment.lam == pytest.approx(expected, abs=1e-4 * np.abs(expected).max())
+        before.append(moment.scores.copy())
+        return moment.iteration == 4
+
+    there = fit(callbacks=[look], device="cuda")
+    assert len(there.model_.trees) == 5
+    for trees, scores in enumerate(before[1:], start=1):
+        assert scores == pytest.approx(there.predict(TRAIN, num_iteration=trees), abs=1e-12)
+
+
 @devices
 @pytest.mark.usefixtures("pretended")
 @pytest.mark.slow
@@ -316,6 +370,38 @@ def test_a_run_leaves_nothing_in_the_memory_of_the_gpu(
     assert device.most > 0
     assert device.used == 0
     assert ranker.model_.trees
+
+
+@needs_compiler
+@pytest.mark.parametrize("looks", [False, True])
+def test_members_of_a_committee_have_the_gpus_memory_in_turn(
+    looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = Counting()
+    for module in (engine, on_gpu):
+        monkeypatch.setattr(module, "find_device", lambda: device)
+    fit(device="cuda", callbacks=[lambda moment: None])
+    of_one, device.most = device.most, 0
+    more = {"eval_set": [VALID], "early_stopping_rounds": 1} if looks else {}
+    there = fit(members=3, threads=3, device="cuda", **more)
+    assert len(there.model_.members) == 3
+    assert 0 < device.most <= of_one + 8 * TRAIN.rows  # scores behind the last tree of another
+    assert device.used == 0
+
+
+@devices
+@pytest.mark.usefixtures("pretended")
+def test_a_callback_may_train_too(device: str) -> None:
+    """While the next tree of its run grows."""
+    inner: list[rf.Ranker] = []
+
+    def train(_moment: Any) -> None:
+        inner.append(fit(n_estimators=2, num_leaves=7, device="cuda"))
+
+    outer = fit(n_estimators=3, callbacks=[train], device="cuda")
+    assert digest(outer) == digest(fit(n_estimators=3, device="cuda"))
+    own = digest(fit(n_estimators=2, num_leaves=7, device="cuda"))
+    assert [digest(one) for one in inner] == [own] * 3
 
 
 @needs_compiler

@@ -31,7 +31,7 @@ from rankforce.forces.named import title_of
 from rankforce.models.forest.forest import Forest
 from rankforce.models.model import Model
 from rankforce.training.base import NOTHING, Base
-from rankforce.training.callbacks.base import Callback
+from rankforce.training.callbacks.base import Callback, State
 from rankforce.training.callbacks.checkpoint import check_checkpoint
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.loop import fit
@@ -117,7 +117,7 @@ class Committee:
         self._trees = [0] * len(self.members)  # so far
         self._notes: list[list[str]] = [[] for _ in self.members]
         self._scales = np.zeros(len(self.members))
-        self._seen: dict[int, Floats] = {}  # scores of the training set, with all trees
+        self._seen: dict[int, State] = {}  # of the training set, with all trees
         self._is_over = threading.Event()  # nobody waits for members that still run
 
     def train(self) -> dict[int, Model]:
@@ -211,7 +211,7 @@ class Committee:
         """A callback of a member: what goes on, and whether to go on."""
         if self._is_over.is_set() or monotonic() > self._until:
             raise KeyboardInterrupt
-        self._seen[number] = moment.scores
+        self._seen[number] = moment.state
         with self._lock:
             self._trees[number] = moment.iteration + 1
             count = sum(trees > 0 for trees in self._trees)
@@ -318,7 +318,7 @@ class Committee:
         seen = self._seen.pop(number, None)
         is_whole = model.used == model.steps and self.sets[0].base is None
         if seen is not None and is_whole and not self.base.trees:
-            return seen
+            return seen.scores
         return self._scores(self.sets[0], model, threads)
 
     def _scales_of(self, found: Mapping[int, Model]) -> Floats:

@@ -22,7 +22,7 @@ from rankforce.models.model import Model
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import NOTHING, Base
 from rankforce.training.binning import bin_sets
-from rankforce.training.callbacks.base import Callback, Seconds
+from rankforce.training.callbacks.base import Callback, InMemory, Seconds, State
 from rankforce.training.callbacks.theirs import NO_WISH, Wish
 from rankforce.training.forces import leaf_steps, sum_leaves
 from rankforce.training.machine import check_machine
@@ -66,9 +66,10 @@ def _fit(job: Job) -> Model:
 
         kind = Descent
     elif settings.device == "cuda":
-        from rankforce.training.on_gpu import GpuBoosting
+        from rankforce.training.on_gpu import GpuBoosting, Turn
 
-        kind = GpuBoosting
+        with Turn() as turn:
+            return carry_out(GpuBoosting(job, turn))
     return carry_out(kind(job))
 
 
@@ -164,8 +165,8 @@ class Boosting(Run):
             is_over = self._tell_step(iteration, begin, *made)
         self.end(None)
 
-    def _make(self, iteration: int) -> tuple[Floats, Floats, Seconds] | None:
-        """Add a tree: its forces and hessians, and how long it took; None if none is worth it."""
+    def _make(self, iteration: int) -> tuple[State, Seconds] | None:
+        """Add a tree: what callbacks see, and how long it took; None if none is worth it."""
         begun = perf_counter()
         lam, hess = self._forces(iteration)
         pushed = perf_counter()
@@ -173,7 +174,8 @@ class Boosting(Run):
         if grown is None:
             return None
         self._add(grown, lam, hess, iteration)
-        return lam, hess, Seconds(pushed - begun, perf_counter() - begun)
+        state = InMemory(self.scores[0], lam, hess)
+        return state, Seconds(pushed - begun, perf_counter() - begun)
 
     def _forces(self, iteration: int) -> tuple[Floats, Floats]:
         if iteration < self.model.base_steps:

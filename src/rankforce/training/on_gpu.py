@@ -6,8 +6,10 @@ scores and metrics. While the GPU works on it, the processor does what is left o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,12 +17,13 @@ import numpy as np
 
 from rankforce.common.errors import RankforceError
 from rankforce.common.types import Floats
-from rankforce.engines.base import GpuEngine
+from rankforce.data.ranking_data import RankingData
+from rankforce.engines.base import Engine, GpuEngine
 from rankforce.forces.cuda import Shared, bring, choose_all
 from rankforce.kernels.cuda.device import find_device
 from rankforce.measures.on_gpu import GpuBoard
 from rankforce.models.forest.tree import Tree
-from rankforce.training.callbacks.base import Seconds
+from rankforce.training.callbacks.base import Seconds, State
 from rankforce.training.forces import Forces
 from rankforce.training.loop import Boosting
 from rankforce.training.run import Job
@@ -103,11 +106,48 @@ class Pushed(NamedTuple):
     seconds: float
 
 
+class OnGpu:
+    """The state behind a tree, copied from the GPU where somebody looks at it."""
+
+    def __init__(self, device: Any, scores: Any, pushed: Pushed | None) -> None:
+        self._device, self._scores, self._pushed = device, scores, pushed
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Of the training set."""
+        found: Floats = self._device.download(self._scores)
+        return found
+
+    @cached_property
+    def lam(self) -> Floats:
+        """Forces."""
+        return self._copy("lam")
+
+    @cached_property
+    def hess(self) -> Floats:
+        """Their second derivatives."""
+        return self._copy("hess")
+
+    def _copy(self, name: str) -> Floats:
+        if self._pushed is None:
+            raise RankforceError(
+                f"{name} of a tree that a GPU grew is there while callbacks are told of it: copy "
+                "it there"
+            )
+        found: Floats = self._device.download(getattr(self._pushed, name)).astype(np.float64)
+        return found
+
+    def drop_forces(self) -> None:
+        """Those that nobody has looked at: they take the GPU's memory."""
+        self._pushed = None
+
+
 class Step:
     """A tree on its way: what was launched, and what comes of it."""
 
     def __init__(self, iteration: int, planted: Any, pushed: Pushed) -> None:
         self.iteration, self.planted = iteration, planted
+        self.is_whole = False  # whether all that comes behind its growth was launched
         self.pushed: Any = pushed
         self.seconds = pushed.seconds
         self.following: Pushed | None = None  # forces of the next tree, launched behind this one
@@ -115,15 +155,37 @@ class Step:
         self.measured: list[Any] = []  # metrics of every other set, as they come
 
 
+class Turn:
+    """The turn of one run to have the GPU's memory; inside, other threads prepare theirs."""
+
+    _of_all = threading.RLock()  # a callback may train as well
+
+    def __init__(self) -> None:
+        self._has_it = False
+
+    def take(self) -> None:
+        """Wait for it."""
+        self._of_all.acquire()
+        self._has_it = True
+
+    def __enter__(self) -> Turn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._has_it:
+            self._of_all.release()
+
+
 class GpuBoosting(Boosting):
     """Boosting whose training set, and all others, are on a GPU."""
 
     engine: GpuEngine
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, turn: Turn) -> None:
         self._device = find_device()
+        self._turn = turn
         self._checkpoint = job.settings.checkpoint
-        self._is_seen = bool(job.callbacks)  # somebody looks at forces and scores
+        self._is_seen = bool(job.callbacks)  # somebody may look at forces and scores
         self._ahead: Step | None = None
         self._measured: list[Floats] = []
         self._last = perf_counter()
@@ -135,9 +197,16 @@ class GpuBoosting(Boosting):
             self._there = GpuForces(self._device, self.forces)
             self._boards = [GpuBoard(self._device, board) for board in self.watch.boards]
         needs_scores = any(map(self._needs_scores, self._boards))
-        # An engine that plants a tree goes on to the next by itself.
-        self._runs_ahead = not self._is_seen and not needs_scores and hasattr(self.engine, "plant")
-        self._pushes_ahead = self._runs_ahead and 8 * self.engine.rows.rows <= MOST_AHEAD
+        is_small = 8 * self.engine.rows.rows <= MOST_AHEAD
+        # An engine that plants a tree goes on to the next by itself. Where callbacks may look at
+        # forces, there are those of two trees.
+        self._runs_ahead = not needs_scores and hasattr(self.engine, "plant")
+        self._runs_ahead = self._runs_ahead and (is_small or not self._is_seen)
+        self._pushes_ahead = self._runs_ahead and is_small
+
+    def _open_engine(self, data: RankingData) -> Engine:
+        self._turn.take()
+        return super()._open_engine(data)
 
     def _rows_of(self, number: int) -> Any:
         """The rows of a set; the training set among the others is there already."""
@@ -151,19 +220,25 @@ class GpuBoosting(Boosting):
         with self._plain_errors():
             super().go()
 
-    def _make(self, iteration: int) -> tuple[Any, Any, Seconds] | None:
+    def _make(self, iteration: int) -> tuple[State, Seconds] | None:
         """Add the tree that was begun, and begin the next."""
         if self._ahead is None:
             self._last = perf_counter()
         step = self._ahead or self._launch(iteration, self._push(iteration))
+        if not step.is_whole:
+            self._launch_rest(step)
         while step.planted.is_to_go_on():
             self._launch_rest(step)
         if not step.planted.is_there:
             return None
         self._ahead = None
         if self._runs_ahead and iteration + 1 < self.total:
-            following, step.following, step.pushed = step.following, None, None  # memory for others
+            following, step.following = step.following, None
+            if not self._is_seen:
+                step.pushed = None  # memory for others
             self._ahead = self._launch(iteration + 1, following or self._push(iteration + 1))
+            if not self._is_seen:  # callbacks see scores as they are before it moves them
+                self._launch_rest(self._ahead)
         return self._finish(step)
 
     def _push(self, iteration: int) -> Pushed:
@@ -174,13 +249,11 @@ class GpuBoosting(Boosting):
         return Pushed(*at(scores, iteration), perf_counter() - begun)
 
     def _launch(self, iteration: int, pushed: Pushed) -> Step:
-        """Everything that a tree takes behind its forces, and the forces of the next."""
+        """The growth of a tree."""
         second = self._there.unit_hessians(iteration) if self.is_least_squares else pushed.hess
         rows = self.forces.bag_rows(iteration)
         planted = self._plant(pushed.lam, second, iteration, rows)
-        step = Step(iteration, planted, pushed)
-        self._launch_rest(step)
-        return step
+        return Step(iteration, planted, pushed)
 
     def _plant(self, lam: Any, second: Any, iteration: int, rows: Any) -> Any:
         plant = getattr(self.engine, "plant", None)
@@ -196,6 +269,7 @@ class GpuBoosting(Boosting):
         The forces of the next tree are launched before it is known whether this one is done: else
         the GPU would wait while the processor hears of it, and launches them.
         """
+        step.is_whole = True
         iteration, planted, pushed = step.iteration, step.planted, step.pushed
         step.following = None  # of a tree that was not done
         is_exact = self.settings.step == "exact-newton" and iteration >= self.model.base_steps
@@ -221,25 +295,27 @@ class GpuBoosting(Boosting):
         if self._pushes_ahead and iteration + 1 < self.total:
             step.following = self._push(iteration + 1)
 
-    def _finish(self, step: Step) -> tuple[Any, Any, Seconds]:
-        """Keep a tree, and copy what somebody looks at."""
+    def _finish(self, step: Step) -> tuple[State, Seconds]:
+        """Keep a tree, and copy what functions look at."""
         tree: Tree = step.planted.tree()
         rate = self.settings.rate(step.iteration - self.model.base_steps)
         values = step.values.get()[: tree.leaves].copy()
         self.model.trees.append(tree.with_values(values, rate))
         self.model.used = self.model.steps
-        lam = hess = None
-        if self._is_seen:
-            self._rows[0].get_scores(self.scores[0])
-            there = (self._device.download(one) for one in step.pushed[:2])
-            lam, hess = (one.astype(np.float64) for one in there)
         needed = zip(self._rows[1:], self.scores[1:], self._boards, strict=True)
         for rows, scores, board in needed:
-            if self._is_seen or self._needs_scores(board):
+            if self._needs_scores(board):
                 rows.get_scores(scores)
         self._measured = [one.get() for one in step.measured]
         before, self._last = self._last, perf_counter()
-        return lam, hess, Seconds(step.seconds, self._last - before)
+        state = OnGpu(self._device, self._rows[0].scores, step.pushed)
+        return state, Seconds(step.seconds, self._last - before)
+
+    def _tell_step(self, iteration: int, begin: int, state: Any, seconds: Seconds) -> bool:
+        try:
+            return super()._tell_step(iteration, begin, state, seconds)
+        finally:
+            state.drop_forces()
 
     def _needs_scores(self, board: GpuBoard) -> bool:
         """Whether a metric is a function that the processor calls."""

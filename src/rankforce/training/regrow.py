@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rankforce.common.types import Floats
 from rankforce.forces.base import AnyObjective
 from rankforce.models.forest.score import Scoring
 from rankforce.models.forest.tree import Tree
@@ -15,6 +14,7 @@ from rankforce.training.callbacks.base import (
     FAILED,
     FINISHED,
     Callback,
+    InMemory,
     Moment,
     Seconds,
     Start,
@@ -85,11 +85,11 @@ class _Regrowth:
         """One tree; True if a callback wants to stop."""
         iteration = self.model.steps
         if self.callbacks:
-            lam, hess = self.forces.at(self.scores[0], iteration)
+            state = InMemory(self.scores[0], *self.forces.at(self.scores[0], iteration))
         self.model.trees.append(tree)
         self.model.used = self.model.best_iteration = self.model.steps
         found = self._measure(tree, self.features)
-        return bool(self.callbacks) and self._tell_step(iteration, end, found, lam, hess)
+        return bool(self.callbacks) and self._tell_step(iteration, end, found, state)
 
     def _measure(self, tree: Tree, features: Sequence[Any]) -> list[Evaluation]:
         scoring = Scoring([tree])
@@ -114,7 +114,7 @@ class _Regrowth:
         tell_start(self.callbacks, start)
 
     def _tell_step(
-        self, iteration: int, end: int, found: list[Evaluation], lam: Floats, hess: Floats
+        self, iteration: int, end: int, found: list[Evaluation], state: InMemory
     ) -> bool:
         moment = Moment(
             self.model,
@@ -123,9 +123,7 @@ class _Regrowth:
             self.begin,
             end,
             found,
-            self.scores[0],
-            lam,
-            hess,
+            state,
             self.sets[0].data,
             self.objective,
             self.forces.index,

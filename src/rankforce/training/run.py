@@ -28,6 +28,7 @@ from rankforce.training.callbacks.base import (
     Moment,
     Seconds,
     Start,
+    State,
     StopTraining,
     tell_end,
     tell_start,
@@ -206,9 +207,7 @@ class Run(ABC):
         """Measure all sets but the training set."""
         return self.watch.look(self.scores[1:])
 
-    def _tell_step(
-        self, iteration: int, begin: int, lam: Floats, hess: Floats, seconds: Seconds
-    ) -> bool:
+    def _tell_step(self, iteration: int, begin: int, state: State, seconds: Seconds) -> bool:
         """Measure a new step and tell the callbacks; True if one of them wants to stop."""
         moment = Moment(
             self.model,
@@ -217,9 +216,7 @@ class Run(ABC):
             begin,
             self.total,
             self._look(),
-            self.scores[0],
-            lam,
-            hess,
+            state,
             self.sets[0].data,
             self.objective,
             self.forces.index,

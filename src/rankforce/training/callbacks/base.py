@@ -7,7 +7,7 @@ A callback is a function of a `Moment`; True means that it wants to stop. It may
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex
@@ -42,6 +42,33 @@ class Seconds(NamedTuple):
     tree: float  # in all, without measuring and callbacks
 
 
+class State(Protocol):
+    """Scores of the training set behind a step, and the forces that made it, while it is told."""
+
+    @property
+    def scores(self) -> Floats:
+        """Of the training set."""
+        ...
+
+    @property
+    def lam(self) -> Floats:
+        """Forces at the scores before the step."""
+        ...
+
+    @property
+    def hess(self) -> Floats:
+        """Their second derivatives."""
+        ...
+
+
+class InMemory(NamedTuple):
+    """A state that is here."""
+
+    scores: Floats
+    lam: Floats
+    hess: Floats
+
+
 class Moment(NamedTuple):
     """What callbacks see after each tree. The first six are LightGBM's."""
 
@@ -51,15 +78,28 @@ class Moment(NamedTuple):
     begin_iteration: int
     end_iteration: int
     evaluation_result_list: list[Evaluation]
-    scores: Floats  # of the training set
-    lam: Floats
-    hess: Floats
+    state: State
     data: RankingData
     objective: AnyObjective
     queries: QueryIndex  # of the training set, in the order that decides ties
     threads: int
     best: int | None  # number of trees with the best value of the deciding metric so far
     seconds: Seconds
+
+    @property
+    def scores(self) -> Floats:
+        """Of the training set."""
+        return self.state.scores
+
+    @property
+    def lam(self) -> Floats:
+        """Forces on the training set that made the step."""
+        return self.state.lam
+
+    @property
+    def hess(self) -> Floats:
+        """Their second derivatives."""
+        return self.state.hess
 
 
 class StopTraining(Exception):  # noqa: N818 - it is no error

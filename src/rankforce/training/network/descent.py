@@ -31,7 +31,7 @@ from rankforce.models.network.scoring import (
 )
 from rankforce.models.outside import fingerprint_of
 from rankforce.training.base import Base
-from rankforce.training.callbacks.base import Seconds
+from rankforce.training.callbacks.base import InMemory, Seconds
 from rankforce.training.network.batches import Feed, Numbers, draw_order, fill_batches, usual_size
 from rankforce.training.network.influence import find_influence
 from rankforce.training.network.mistakes import all_finite, not_finite, said_in_words
@@ -159,7 +159,8 @@ class Descent(Run):
                 self._keep(epoch)
                 seconds = Seconds(self.spent, perf_counter() - begun)
                 lam, hess = self.forces.at(before, epoch) if self.is_watched else (before, before)
-                is_over = self._tell_step(epoch, begin, lam, hess, seconds)
+                state = InMemory(self.scores[0], lam, hess)
+                is_over = self._tell_step(epoch, begin, state, seconds)
         self.end(None)
 
     def _check_memory(self, begin: int) -> None:
