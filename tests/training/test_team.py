@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import rankforce as rf
+from rankforce.common.draws import draw_share
 from rankforce.common.team import ALONE
 from rankforce.data.binned import make_bins
 from rankforce.engines.base import EngineKind, add_engine
 from rankforce.training.alike import check_alike
-from rankforce.training.forces import draw_share, sum_leaves
+from rankforce.training.forces import sum_leaves
 from rankforce.training.loop import fit
 from rankforce.training.resume import fingerprint
 from rankforce.training.run import ScoredSet

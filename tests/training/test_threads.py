@@ -210,7 +210,11 @@ def test_bags_hold_their_share_and_change(by: str, share: float, freq: int) -> N
         _, hess = forces.at(np.zeros(data.rows), iteration)
         inside = hess > 0
         assert np.array_equal(hess, np.where(inside, full, 0.0))
-        bags.append(forces._bag(iteration))
+        bag = forces.bags.at(iteration)
+        assert bag is not None
+        assert bag.rows.tolist() == np.flatnonzero(bag.weight).tolist()
+        assert bag.rest.tolist() == np.flatnonzero(bag.weight == 0).tolist()
+        bags.append(bag.weight)
         assert not inside[bags[-1] == 0].any()
         if by == "row":
             assert bags[-1].sum() == max(round(share * data.rows), 1)

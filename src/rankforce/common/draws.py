@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,13 +46,27 @@ def draw_share(draws: NDArray[np.uint64], share: float, team: Team = ALONE) -> F
     >>> draw_share(np.array([7, 1, 5, 3], np.uint64), 0.5).tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    # How many draws begin alike; then those that begin as the last one that is in.
     begins = (draws >> np.uint64(64 - FIRST_BITS)).astype(np.int64)
-    counts = np.sum(team.gather(np.bincount(begins, minlength=1 << FIRST_BITS)), axis=0)
+    counts = np.bincount(begins, minlength=1 << FIRST_BITS)
+    last = find_last(counts, lambda begin: draws[begins == begin], share, team)
+    return np.where(draws <= last, 1.0, 0.0)
+
+
+def find_last(
+    counts: NDArray[np.int64],
+    keep: Callable[[int], NDArray[np.uint64]],
+    share: float,
+    team: Team = ALONE,
+) -> np.uint64:
+    """The largest draw that is in, if `share` of all workers' are.
+
+    `counts` has how many draws begin with each of the FIRST_BITS bits, and `keep` gives those that
+    begin with some.
+    """
+    counts = np.sum(team.gather(counts), axis=0)
     count = min(max(round(share * int(counts.sum())), 1), int(counts.sum()))
     before = np.cumsum(counts)
     begin = int(np.searchsorted(before, count))
     rest = count - int(before[begin] - counts[begin])
-    alike = np.concatenate(team.gather(draws[begins == begin]))
-    last = np.partition(alike, rest - 1)[rest - 1]
-    return np.where(draws <= last, 1.0, 0.0)
+    alike = np.concatenate(team.gather(keep(begin)))
+    return np.uint64(np.partition(alike, rest - 1)[rest - 1])

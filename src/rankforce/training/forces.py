@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankforce.common.draws import draw_share, hash_keys, hash_numbers
+from rankforce.common.draws import hash_keys
 from rankforce.common.sums import join_sums
 from rankforce.common.team import ALONE, Team
 from rankforce.common.threads import run_rows
@@ -16,7 +16,9 @@ from rankforce.common.types import Floats
 from rankforce.data.queries import QueryIndex, row_keys
 from rankforce.data.ranking_data import RankingData
 from rankforce.forces.base import AnyObjective
+from rankforce.forces.ready import NO_FLOATS
 from rankforce.kernels import trees as kernels
+from rankforce.training.bags import Bags
 from rankforce.training.settings import Settings
 
 
@@ -69,26 +71,21 @@ class Forces:
         self.keys = row_keys(data.index, data.rows)
         self.index = shuffle_ties(data.index, settings.seed)
         self.ready = objective.bind(data, self.index, team=team)
-        self._team = team
+        self.bags = Bags(data.index, self.keys, settings, team)
         self._out = np.empty(data.rows), np.empty(data.rows)
         self._threads = settings.thread_count
         self._base_steps = base_steps  # schedules begin behind them
-        self._bag_number = -1  # of the bag below
-        self._bag_queries = np.empty(0)
-        self._bag_weight = np.empty(0)
-        self._bag_rows = np.empty(0, np.int32)
 
     def at(self, scores: Floats, iteration: int) -> tuple[Floats, Floats]:
         """Forces at `scores`; the arrays are used again by the next call."""
-        settings = self.settings
-        self._bag(iteration)
+        settings, bag = self.settings, self.bags.at(iteration)
         lam, hess = self.ready.gradients(
             scores,
             norm=settings.norm,
             iteration=self.behind_base(iteration),
             threads=self._threads,
             out=self._out,
-            bag=self._bag_queries,
+            bag=NO_FLOATS if bag is None else bag.queries,
         )
         if settings.step == "gradient":
             hess.fill(1.0)
@@ -113,8 +110,7 @@ class Forces:
         self, scores: Floats, leaf: NDArray[np.int32], leaves: int, iteration: int
     ) -> Floats:
         """Second derivatives of pairs within one leaf, summed over each leaf of all workers."""
-        weight = self._bag(iteration)
-        own = self._data.row_weight
+        own, weight = self.weights(iteration)
         if own is not None:
             weight = own if weight is None else weight * own
         return self.ready.shared_hessians(
@@ -131,44 +127,21 @@ class Forces:
         """The iteration as schedules count: they begin behind the base."""
         return iteration - self._base_steps
 
+    @property
+    def row_weight(self) -> Floats | None:
+        """What rows count, where they have weights of their own."""
+        return self._data.row_weight
+
     def weights(self, iteration: int) -> tuple[Floats | None, Floats | None]:
         """What rows count: their own weights, and 1 or 0 by the bag; None where all count 1."""
-        return self._data.row_weight, self._bag(iteration)
+        bag = self.bags.at(iteration)
+        return self._data.row_weight, None if bag is None else bag.weight
 
     def _weigh(self, iteration: int, *values: Floats) -> None:
         for weight in self.weights(iteration):
             if weight is not None:
                 for one in values:
                     one *= weight
-
-    def bag_rows(self, iteration: int) -> NDArray[np.int32] | None:
-        """The rows in the bag of this iteration, in order; None if all are in."""
-        if self._bag(iteration) is None:
-            return None
-        return self._bag_rows
-
-    def _bag(self, iteration: int) -> Floats | None:
-        """1 for the rows in the bag of this iteration, 0 for the others; None if all are in."""
-        settings = self.settings
-        if settings.subsample >= 1.0 or settings.subsample_freq == 0:
-            return None
-        bag = iteration // settings.subsample_freq
-        if bag != self._bag_number:
-            self._bag_number, self._bag_weight = bag, self._draw_bag(bag)
-            self._bag_rows = np.flatnonzero(self._bag_weight).astype(np.int32)
-        return self._bag_weight
-
-    def _draw_bag(self, bag: int) -> Floats:
-        settings, index = self.settings, self._data.index
-        key = hash_numbers(settings.seed, bag)
-        if settings.subsample_by != "query":
-            return draw_share(hash_keys(self.keys ^ key), settings.subsample, self._team)
-        chosen = draw_share(hash_keys(index.key ^ key), settings.subsample, self._team)
-        self._bag_queries = chosen
-        by_place = np.repeat(chosen, index.sizes)
-        by_row = np.empty(self._data.rows)
-        by_row[index.row if len(index.row) else slice(None)] = by_place
-        return by_row
 
 
 def sum_leaves(

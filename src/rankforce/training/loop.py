@@ -184,7 +184,8 @@ class Boosting(Run):
 
     def _grow(self, lam: Floats, hess: Floats, iteration: int) -> Grown | None:
         second = self.forces.unit_hessians(iteration) if self.is_least_squares else hess
-        rows = self.forces.bag_rows(iteration)
+        bag = self.forces.bags.at(iteration)
+        rows = None if bag is None else bag.rows
         return self.engine.grow(lam, second, iteration, self.forces.keys, rows)
 
     def _add(self, grown: Grown, lam: Floats, hess: Floats, iteration: int) -> None:

@@ -43,8 +43,9 @@ class GpuForces:
         self.ready = bring(device, forces.ready, choose_all(device, forces.index))
         self._labels: Any = None
         self._ones: Any = None
-        self._weights: dict[str, Any] = {}
-        self._bag: Any = None  # the one whose weights are there
+        self._weights: Any = None  # of rows
+        self._bag: Any = None  # the one whose rows are there
+        self._both: Any = None
 
     def at(self, scores: Any, iteration: int) -> tuple[Any, Any]:
         """Forces at `scores`."""
@@ -77,7 +78,7 @@ class GpuForces:
     def shared_hessians(self, scores: Any, leaf: Any, leaves: int, iteration: int) -> Shared:
         """Second derivatives of pairs within one leaf."""
         forces = self._forces
-        is_plain = all(one is None for one in forces.weights(iteration))
+        is_plain = forces.row_weight is None and forces.bags.at(iteration) is None
         return self.ready.shared_hessians(
             scores,
             leaf,
@@ -87,15 +88,22 @@ class GpuForces:
             row_weight=None if is_plain else self.unit_hessians(iteration),
         )
 
-    def _weigh(self, iteration: int, *values: Any) -> None:
-        row, bag = self._forces.weights(iteration)
-        if row is not None and "row" not in self._weights:
-            self._weights["row"] = self._device.upload(row.astype(np.float32))
+    def bag(self, iteration: int) -> tuple[Any, Any] | None:
+        """The rows of an iteration's bag and all others, on the GPU; None if all are in."""
+        bag = self._forces.bags.at(iteration)
         if bag is not None and bag is not self._bag:
-            self._weights["bag"], self._bag = self._device.upload(bag.astype(np.float32)), bag
-        for weight in self._weights.values():
-            for one in values:
-                one *= weight
+            self._bag, self._both = bag, tuple(map(self._device.upload, (bag.rows, bag.rest)))
+        return None if bag is None else self._both
+
+    def _weigh(self, iteration: int, *values: Any) -> None:
+        row, bag = self._forces.row_weight, self.bag(iteration)
+        if row is not None and self._weights is None:
+            self._weights = self._device.upload(row.astype(np.float32))
+        for one in values:
+            if row is not None:
+                one *= self._weights
+            if bag is not None:
+                one[bag[1]] = 0.0
 
 
 class Pushed(NamedTuple):
@@ -251,15 +259,15 @@ class GpuBoosting(Boosting):
     def _launch(self, iteration: int, pushed: Pushed) -> Step:
         """The growth of a tree."""
         second = self._there.unit_hessians(iteration) if self.is_least_squares else pushed.hess
-        rows = self.forces.bag_rows(iteration)
-        planted = self._plant(pushed.lam, second, iteration, rows)
+        planted = self._plant(pushed.lam, second, iteration)
         return Step(iteration, planted, pushed)
 
-    def _plant(self, lam: Any, second: Any, iteration: int, rows: Any) -> Any:
+    def _plant(self, lam: Any, second: Any, iteration: int) -> Any:
         plant = getattr(self.engine, "plant", None)
         if plant is not None:
-            return plant(lam, second, iteration, self.forces.keys, rows)
-        settings = self.settings
+            return plant(lam, second, iteration, self.forces.keys, self._there.bag(iteration))
+        settings, bag = self.settings, self.forces.bags.at(iteration)
+        rows = None if bag is None else bag.rows
         grown = self.engine.grow(lam, second, iteration, self.forces.keys, rows)
         return Sown(self.engine, grown, self._device, l1=settings.reg_alpha, l2=settings.reg_lambda)
 

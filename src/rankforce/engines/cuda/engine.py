@@ -102,7 +102,6 @@ class CudaTrees:
         )
         self.rounds = Rounds(self.device, self.shape, self._grow, sizes)
         self._drawn: Any = None  # the columns that are in
-        self._bags: tuple[Any, Any, Any] = None, None, None  # a bag, its rows and the rest there
 
     def _grow_record(self, parameters: Mapping[str, Any]) -> NDArray[Any]:
         """What kernels are given, as far as it is the same for all trees."""
@@ -149,25 +148,28 @@ class CudaTrees:
         hess: Any,
         iteration: int,
         keys: NDArray[np.uint64],
-        rows: NDArray[np.int32] | None,
+        bag: tuple[Any, Any] | None,
         attempt: int = 0,
     ) -> Planted:
-        """Begin a tree for these forces, which are on the GPU; nothing is waited for."""
+        """Begin a tree for these forces; nothing is waited for.
+
+        These are on the GPU, as are the rows in the bag and all others; None if all are in.
+        """
         if self._keys is None:
             self._keys = self.device.upload(keys)
-        bag, rest = self._bag(rows)
+        rows = None if bag is None else bag[0]
         self._draw(iteration)
-        given = {"bag": bag, "keys": self._keys, "lam": lam, "hess": hess}
-        count = self.rows.rows if rows is None else len(rows)
+        given = {"bag": rows, "keys": self._keys, "lam": lam, "hess": hess}
+        count = self.rows.rows if rows is None else rows.size
         key = hash_numbers(self._seed, iteration, attempt)
         grow = set_fields(self.device, self._grow.copy(), given, count=count, key=key)
 
         def again() -> Planted | None:
             if attempt + 1 == ATTEMPTS:
                 return None
-            return self.plant(lam, hess, iteration, keys, rows, attempt + 1)
+            return self.plant(lam, hess, iteration, keys, bag, attempt + 1)
 
-        planted = Planted(self, grow, (lam, hess), rest, again)
+        planted = Planted(self, grow, (lam, hess), bag, again)
         planted.begin()
         return planted
 
@@ -180,7 +182,13 @@ class CudaTrees:
         rows: NDArray[np.int32] | None,
     ) -> Grown | None:
         """The tree for these forces, waited for; its leaves are on the GPU."""
-        planted = self.plant(lam, hess, iteration, keys, rows)
+        bag = None
+        if rows is not None:
+            is_out = np.ones(self.rows.rows, np.bool_)
+            is_out[rows] = False
+            both = rows, np.flatnonzero(is_out).astype(np.int32)
+            bag = self.device.upload(both[0]), self.device.upload(both[1])
+        planted = self.plant(lam, hess, iteration, keys, bag)
         planted.set_values(lam, hess, rate=1.0)
         while planted.is_to_go_on():
             planted.set_values(lam, hess, rate=1.0)
@@ -194,17 +202,6 @@ class CudaTrees:
             kind[drawn] |= arrays.DRAWN
             self.arrays.kept["kind"][:] = self.device.upload(kind)
             self._drawn = drawn
-
-    def _bag(self, rows: NDArray[np.int32] | None) -> tuple[Any, Any]:
-        """The rows of a bag on the GPU, and all others; None for both if all are in."""
-        if rows is None:
-            return None, None
-        if rows is not self._bags[0]:
-            is_out = np.ones(self.rows.rows, bool)
-            is_out[rows] = False
-            rest = np.flatnonzero(is_out).astype(np.int32)
-            self._bags = rows, self.device.upload(rows), self.device.upload(rest)
-        return self._bags[1:]
 
     def run(self, name: str, blocks: int, *given: NDArray[Any], shared: int = 0) -> None:
         """Launch a kernel of growing."""

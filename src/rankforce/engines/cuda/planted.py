@@ -33,11 +33,11 @@ class Planted:
         engine: CudaTrees,
         grow: NDArray[Any],
         forces: Any,  # with which it grows: forces and hessians
-        rest: Any,  # rows that are not in the bag
+        bag: tuple[Any, Any] | None,  # rows that are in it, and the others
         again: Callable[[], Planted | None],
     ) -> None:
         self._engine, self._device = engine, engine.device
-        self._grow, self._forces, self._rest = grow, forces, rest
+        self._grow, self._forces, self._bag = grow, forces, bag
         self._again: Any = again  # with other dice
         self._kept: Any = None
         self.is_there = False  # whether a split was worth it, as far as that is known
@@ -102,8 +102,8 @@ class Planted:
         engine, device, own = self._engine, self._device, self._engine.arrays
         is_same = lam is self._forces[0] and hess is self._forces[1]
         leaves = self._sum_leaves(lam, hess, own.kept["largest"] if is_same else None, rate)
-        if self._rest is not None:
-            self._walk(engine.rows, self.leaf, self._rest)
+        if self._bag is not None:
+            self._walk(engine.rows, self.leaf, self._bag[1])
         here: Any = None
         if share is not None:
             taken, found = share(self.leaf, self.most)
