@@ -107,9 +107,11 @@ class Bags:
                 found = np.empty(last - first, np.uint64)
                 return found[: kernels.keep_draws(first, last, keys, key, _SHIFT, begin, found)]
 
-            return np.concatenate(run_rows(work, len(keys), threads))
+            return np.concatenate([np.empty(0, np.uint64), *run_rows(work, len(keys), threads)])
 
-        counts: NDArray[np.int64] = np.add.reduce(run_rows(count, len(keys), threads))
+        counts = np.zeros(1 << FIRST_BITS, np.int64)
+        for part in run_rows(count, len(keys), threads):  # none where a worker has no rows
+            counts += part
         largest = find_last(counts, keep, self._settings.subsample, self._team)
         is_in = np.empty(len(keys), np.bool_)
 
