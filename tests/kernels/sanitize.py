@@ -255,6 +255,9 @@ def grow_tree(
     def share(leaf: Any, leaves: int) -> Any:
         return Shared(device.zeros(len(leaf), np.float32), np.zeros(leaves))
 
+    if bag is not None:
+        rest = np.setdiff1d(np.arange(rows, dtype=np.int32), bag)
+        bag = device.upload(bag), device.upload(rest)
     planted = trees.plant(lam, hess, 0, np.arange(rows).astype(np.uint64), bag)
     values = planted.set_values(lam, hess, rate=0.1, share=share)
     while device.runs and planted.is_to_go_on():

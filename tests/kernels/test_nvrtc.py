@@ -91,13 +91,14 @@ def measure(device: Recorder) -> None:
 def grow(device: Recorder) -> None:
     """Trees on a bag of rows: of few columns and bins, of many, and of categories."""
     rows = len(DATA.labels)
-    force, keys, bag = np.zeros(rows, np.float32), np.zeros(rows, np.uint64), np.arange(0, rows, 2)
+    force, keys = np.zeros(rows, np.float32), np.zeros(rows, np.uint64)
+    bag = np.arange(0, rows, 2, dtype=np.int32), np.arange(1, rows, 2, dtype=np.int32)
     for columns, bins, coded in ((5, 16, []), (136, 255, []), (136, 255, [0, 7])):
         features = as_source(np.random.default_rng(0).random((rows, columns)) * 200)
         how: dict[str, Any] = {"feature_names": [], "categorical": coded, "seed": 0, "threads": 1}
         with mock.patch.object(engine, "find_device", return_value=device):
             trees = engine.CudaTrees(features, parameters=TREES | {"max_bin": bins}, **how)
-        planted = trees.plant(force, force, 0, keys, bag.astype(np.int32))
+        planted = trees.plant(force, force, 0, keys, bag)
         planted.set_values(force, force, rate=0.1)
 
 
