@@ -43,7 +43,8 @@ def order_within(query: NDArray[np.int64], draw: NDArray[np.uint64]) -> NDArray[
     >>> order_within(np.array([0, 0, 1, 1]), np.array([7, 3, 2, 9], np.uint64)).tolist()
     [1, 0, 2, 3]
     """
-    # One sort of what nearly has an order in place of two that do not see it: a seventh of the time.
+    # One sort of what nearly has an order, in place of two that do not see it: a seventh of the
+    # time.
     bits = np.uint64(max(int(query.max(initial=0)).bit_length(), 1))
     key = query.astype(np.uint64) << (np.uint64(64) - bits) | draw >> bits
     order = np.argsort(key, kind="stable")

@@ -14,8 +14,8 @@ from rankforce.engines.cuda.arrays import PART_ROWS, PART_SHARED, Shape, launch
 # the kernels of a tree of 31 leaves took less time than their 60 launches.
 AT_ONCE = 4
 FIRST = 12  # rounds of the first tree, before it is known how many they need
-# Rounds beyond those of the tree before. One that is missing costs a wait, and forces for nothing: on
-# an H200 a tree of 31 leaves took 1.84 ms with one, 1.80 with three, and 1.79 with six.
+# Rounds beyond those of the tree before. One that is missing costs a wait, and forces for nothing:
+# on an H200 a tree of 31 leaves took 1.84 ms with one, 1.80 with three, and 1.79 with six.
 SPARE = 3
 
 
